@@ -176,3 +176,18 @@ func TestDestinations(t *testing.T) {
 		t.Errorf("sent %d, the first %+v", len(calls), calls[0])
 	}
 }
+
+// A command is sent once, also if a connection breaks that could have been used again.
+func TestSentOnce(t *testing.T) {
+	service := commandtest.Start(t)
+	s := mustSender(t, Options{})
+	if got := mustEnd(t, sendCommand(t, s, "s", service.URL, "Int8")); got.status != http.StatusOK {
+		t.Fatalf("got %+v", got)
+	}
+	if got := mustEnd(t, sendCommand(t, s, "s", service.URL, "Broken")); got.err == nil {
+		t.Errorf("got %+v", got)
+	}
+	if n := len(service.Calls()); n != 2 {
+		t.Errorf("%d requests, want 2", n)
+	}
+}

@@ -94,6 +94,7 @@ const readings = `{"apiVersion":"v2","statusCode":200,"event":{"apiVersion":"v2"
 // misbehave answers a command that has a special name:
 //
 //	Slow        is not answered
+//	Broken      the connection ends without an answer
 //	Endless     an answer without an end
 //	Large-N     an event of about N bytes
 //	Status-N    an error with the status N
@@ -114,6 +115,8 @@ func (s *Service) misbehave(w http.ResponseWriter, r *http.Request, command stri
 		case <-r.Context().Done():
 		case <-s.ended:
 		}
+	case "Broken":
+		panic(http.ErrAbortHandler)
 	case "Endless":
 		for r.Context().Err() == nil {
 			if _, err := io.WriteString(w, strings.Repeat("0", 64<<10)); err != nil {

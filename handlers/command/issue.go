@@ -74,9 +74,7 @@ func (s service) get(c *gin.Context) {
 		s.fail(c, err)
 		return
 	}
-	memory := s.AnswerMemoryOf(c)
-	defer memory.Release()
-	d, owner, err := s.find(memory, c.Param("name"))
+	d, owner, err := s.find(s.AnswerMemoryOf(c), c.Param("name"))
 	if err == nil {
 		err = checkUsable(d, owner, "read from it")
 	}
@@ -90,6 +88,8 @@ func (s service) get(c *gin.Context) {
 		return
 	}
 	defer resp.Body.Close()
+	memory := s.AnswerMemory(c.Request.Context(), "device service "+owner.Name) // of which each device service has a share
+	defer memory.Release()
 	text, err := readEvent(resp, memory)
 	if err != nil {
 		s.fail(c, answeredWrong(owner, err))

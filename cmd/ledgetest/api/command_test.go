@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ledge/bridge/commandtest"
+	"ledge/bridge/porttest"
 	"ledge/cmd/internal/services"
 	"ledge/cmd/ledgetest"
 )
@@ -211,4 +212,57 @@ func TestHostileDeviceService(t *testing.T) {
 		"failed to send a http request: baseAddress of device service") || !strings.Contains(a.Body, "is Ledge's own, for device-rest") {
 		t.Errorf("to Ledge itself: got %d %s", a.Status, a.Body)
 	}
+}
+
+// TestCommandsOfEdgeXDeviceService has a device service on EdgeX's own SDK carry out commands. It answers a binary value in CBOR.
+func TestCommandsOfEdgeXDeviceService(t *testing.T) {
+	t.Parallel()
+	path := ledgetest.BuildOnEdgeX(t, sdkFolder)
+	dir := t.TempDir()
+	p := ledgetest.Start(t, dir)
+	s := startSDKService(p, t, path, porttest.Hold(t))
+	s.awaits("added room-1 UNLOCKED")
+	resource := func(name, properties string) string {
+		return fmt.Sprintf(`{"name":%q,"properties":{%s}}`, name, properties)
+	}
+	profile := fmt.Sprintf(`[{"apiVersion":"v2","profile":{"name":"cam","deviceResources":[%s,%s,%s,%s],"deviceCommands":[%s]}}]`,
+		resource("picture", `"valueType":"Binary","readWrite":"R","mediaType":"image/jpeg"`), resource("state",
+			`"valueType":"Object","readWrite":"RW"`),
+		resource("target", `"valueType":"Float32","readWrite":"RW"`), resource("pin", `"valueType":"Int16","readWrite":"W"`),
+		`{"name":"both","readWrite":"R","resourceOperations":[{"deviceResource":"picture"},{"deviceResource":"state"}]}`)
+	p.PostJSON(http.MethodPost, p.Metadata+"/api/v2/deviceprofile", profile, http.StatusCreated)
+	p.PostJSON(http.MethodPost, p.Metadata+"/api/v2/device", `[{"apiVersion":"v2","device":{"name":"cam-1","adminState":"UNLOCKED",`+
+		`"operatingState":"UP","serviceName":"device-sdk","profileName":"cam","protocols":{"other":{}}}}]`, http.StatusCreated)
+	s.awaits("added cam-1 UNLOCKED")
+
+	call := func(method, command, body string, status int, want ...string) {
+		t.Helper()
+		contentType := map[string]string{http.MethodPut: "application/json"}[method]
+		a := p.Call(method, p.URLs[services.Command]+"/api/v2/device/name/cam-1/"+command, contentType, body)
+		for _, one := range want {
+			if a.Status != status || !strings.Contains(a.Body, one) {
+				t.Errorf("%s %s: got %d %s, want %d %s", method, command, a.Status, a.Body, status, one)
+			}
+		}
+	}
+	call(http.MethodGet, "target", "", http.StatusOK, `"valueType":"Float32","value":"2.150000e+01"}]}}`+"\n",
+		`{"apiVersion":"v2","statusCode":200,"event":{`)
+	call(http.MethodGet, "picture", "", http.StatusOK, `"binaryValue":"/9j/2Q==","mediaType":"image/jpeg"`)
+	call(http.MethodGet, "state", "", http.StatusOK, `"objectValue":{"fan":"on","speed":3}`)
+	call(http.MethodGet, "both", "", http.StatusOK, `"binaryValue":"/9j/2Q=="`, `"objectValue":{"fan":"on","speed":3}`,
+		`"sourceName":"both"`)
+	call(http.MethodGet, "target?ds-returnevent=no", "", http.StatusOK, "")
+	call(http.MethodGet, "nosuch", "", http.StatusNotFound, `{\"apiVersion\":\"v2\",\"message\":\"deviceResource nosuch not found\",`+
+		`\"statusCode\":404}`)
+	call(http.MethodGet, "pin", "", http.StatusMethodNotAllowed, `deviceResource pin is marked as write-only`)
+	call(http.MethodPut, "picture", `{"picture":"x"}`, http.StatusMethodNotAllowed, `deviceResource picture is marked as read-only`)
+	call(http.MethodPut, "target", `{"target":"22.5"}`, http.StatusOK, `{"apiVersion":"v2","statusCode":200}`+"\n")
+	s.awaits("wrote cam-1 target 22.5")
+	call(http.MethodPut, "pin", `{"pin":"abc"}`, http.StatusInternalServerError, "failed to convert set parameter abc to ValueType Int16")
+	if all := commandsOnRecord(t, dir, "cam-1"); len(all) != 3 || all[0].Status != 405 || all[1].Status != 200 || all[2].Status != 500 {
+		t.Errorf("on record: %+v", all)
+	}
+	p.PostJSON(http.MethodPatch, p.Metadata+"/api/v2/deviceservice",
+		`[{"apiVersion":"v2","service":{"name":"device-sdk","adminState":"LOCKED"}}]`, http.StatusOK)
+	call(http.MethodGet, "target", "", http.StatusLocked, "service locked")
 }
