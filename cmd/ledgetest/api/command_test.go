@@ -66,6 +66,11 @@ func TestCommandIsRecorded(t *testing.T) {
 	n.Call(http.MethodGet, n.url+"/api/v2/device/name/"+device+"/Int8", "", "")
 	n.set("device", `"adminState":"LOCKED"`)
 	put(n.Node, device, "Int16", `{}`, http.StatusLocked)
+	const counted = `ledge_http_requests_total{method="GET",route="/api/v2/device/name/:name/:command",` +
+		`service="core-command",status="200"} 1`
+	if a := n.Call(http.MethodGet, n.url+"/metrics", "", ""); !strings.Contains(a.Body, counted) {
+		t.Errorf("the GET is not counted: %s", a.Body)
+	}
 	m := tap.Next(t)
 	if m.Subject != "ledge.event.command."+device+".issued" || m.Header.Get("ce-type") != "command.issued/1" ||
 		!strings.Contains(string(m.Data), `"value":{"Int8":"12"}`) {
