@@ -76,6 +76,9 @@ func (k *Key) answer(s State, element int, at int64) (Answer, bool) {
 // Evolve folds a recorded event into s, and what its key says was answered.
 func Evolve(s State, r *Recorded) {
 	r.Event.Evolve(s)
+	if e, ok := r.Event.(CommandIssued); ok {
+		e.noteAt(s, r.Seq)
+	}
 	if r.Key != nil {
 		remember(s, r)
 	}

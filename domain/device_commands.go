@@ -109,3 +109,13 @@ func equal(a, b reflect.Value) bool {
 		return reflect.DeepEqual(a.Interface(), b.Interface())
 	}
 }
+
+// RecordCommand records a command that was issued to a device: a request to write to it, whatever came of the request.
+type RecordCommand struct{ Issued CommandIssued }
+
+// Decide never refuses: the command was issued. It names the event of the device's command before.
+func (c RecordCommand) Decide(s State) (Event, error) {
+	e := c.Issued
+	e.Value, e.Prev = normalize(e.Value), LastCommand(s, e.Device)
+	return e, nil
+}

@@ -1,6 +1,10 @@
 package domain
 
-import "slices"
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+)
 
 // DeviceAdded records a new device.
 type DeviceAdded struct {
@@ -56,6 +60,7 @@ type DeviceRemoved struct {
 func (e DeviceRemoved) Evolve(s State) {
 	s.Devices.Delete(e.Device.Name)
 	s.IDs.Delete(idKey("device", e.Device.ID))
+	s.IDs.Delete(lastCommandKey(e.Device.Name))
 	count(s, e.Device, -1)
 }
 
@@ -80,3 +85,44 @@ func addUses(s State, key string, by int) {
 		s.Uses.Delete(key)
 	}
 }
+
+// CommandIssued records a command that was issued to a device, with its outcome.
+type CommandIssued struct {
+	Device  string `json:"device"`
+	Service string `json:"service"` // the device service
+	Command string `json:"command"`
+	// Value is the JSON object with the values by resource; empty for none. A value that the profile hides is replaced.
+	Value json.RawMessage `json:"value,omitempty"`
+	// Status is the HTTP status of the answer, and Message its message, empty for a success and for a command with hidden values.
+	Status  int    `json:"status"`
+	Message string `json:"message,omitempty"`
+	// Prev is the sequence of the event of the device's command before; 0 for the first.
+	Prev uint64 `json:"prev,omitempty"`
+}
+
+// Evolve does nothing: Evolve of a Recorded event notes the last command of each device.
+func (e CommandIssued) Evolve(State) {}
+
+// noteAt notes the command as the last one of its device. seq is the sequence of its event.
+func (e CommandIssued) noteAt(s State, seq uint64) {
+	if _, ok := s.Devices.Get(e.Device); ok { // it may have been removed while the command was under way
+		s.IDs.Put(lastCommandKey(e.Device), number(seq))
+	}
+}
+
+// Subject implements Event.
+func (e CommandIssued) Subject() Subject { return Subject{"command", e.Device, "issued"} }
+
+func (e CommandIssued) free() bool { return len(e.Value) > 0 }
+
+func (e CommandIssued) room() int { return usualEvent + len(e.Value) + len(e.Message) }
+
+// LastCommand returns the sequence of the event of the last command that was issued to a device; 0 for none.
+func LastCommand(s State, device string) uint64 {
+	text, _ := s.IDs.Get(lastCommandKey(device))
+	seq, _ := strconv.ParseUint(text, 10, 64)
+	return seq
+}
+
+// lastCommandKey is the key in State.IDs of the last command of a device.
+func lastCommandKey(device string) string { return "command/" + device }

@@ -2,6 +2,7 @@ package domain
 
 import (
 	"encoding/json"
+	"reflect"
 	"testing"
 )
 
@@ -77,4 +78,68 @@ func TestRemoveDevice(t *testing.T) {
 		{name: "removed already", given: append(onboarded(), DeviceRemoved{camera()}), when: RemoveDevice{"cam-1"},
 			code: NotFound, says: `device "cam-1" does not exist`},
 	})
+}
+
+func zoomCommand() CommandIssued {
+	return CommandIssued{Device: "cam-1", Service: DeviceREST, Command: "zoom", Value: json.RawMessage(`{"zoom":"2"}`), Status: 200}
+}
+
+func TestCommandsAreChained(t *testing.T) {
+	runDecisions(t, []decision{
+		{"of a device", onboarded(), RecordCommand{zoomCommand()}, zoomCommand(), 0, ""},
+		{"of a device that was removed meanwhile", nil, RecordCommand{zoomCommand()}, zoomCommand(), 0, ""},
+		{
+			"with a value that the log writes otherwise", onboarded(),
+			RecordCommand{with(zoomCommand(), func(e *CommandIssued) { e.Value = json.RawMessage("{ \"zoom\": \"<\xff\" }") })},
+			with(zoomCommand(), func(e *CommandIssued) { e.Value = json.RawMessage(`{"zoom":"\u003c` + "\ufffd" + `"}`) }), 0, "",
+		},
+	})
+	s := given(onboarded()...)
+	for _, step := range []struct {
+		seq, want uint64
+		do        Command
+	}{
+		{10, 10, RecordCommand{zoomCommand()}},
+		{12, 12, RecordCommand{zoomCommand()}},
+		{13, 0, RemoveDevice{"cam-1"}},
+		{14, 0, RecordCommand{zoomCommand()}},
+		{15, 0, AddDevice{camera()}},
+		{16, 16, RecordCommand{zoomCommand()}},
+	} {
+		before := LastCommand(s, "cam-1")
+		e, err := step.do.Decide(s)
+		if err != nil {
+			t.Fatalf("%#v: %v", step.do, err)
+		}
+		if c, ok := e.(CommandIssued); ok && c.Prev != before {
+			t.Errorf("event %d: prev is %d, want %d", step.seq, c.Prev, before)
+		}
+		Evolve(s, &Recorded{Seq: step.seq, Event: e})
+		if got := LastCommand(s, "cam-1"); got != step.want {
+			t.Errorf("event %d: the last command is %d, want %d", step.seq, got, step.want)
+		}
+	}
+}
+
+func TestHiddenValues(t *testing.T) {
+	p := imageProfile()
+	secret := func(name string, value any) {
+		p.DeviceResources = append(p.DeviceResources, DeviceResource{Name: name, Attributes: map[string]any{HideValue: value}})
+	}
+	secret("pin", true)
+	secret("code", "true")
+	secret("mode", false)
+	values := map[string]json.RawMessage{"code": json.RawMessage("1"), "mode": json.RawMessage("2"), "other": json.RawMessage("3")}
+	if p.HideValues(values) {
+		t.Errorf("hidden without a reason: %s", values)
+	}
+	values["pin"] = json.RawMessage(`"1234"`)
+	if !p.HideValues(values) {
+		t.Error("nothing is hidden")
+	}
+	want := map[string]json.RawMessage{"code": json.RawMessage("1"), "mode": json.RawMessage("2"), "other": json.RawMessage("3"),
+		"pin": json.RawMessage(`"(hidden)"`)}
+	if !reflect.DeepEqual(values, want) {
+		t.Errorf("got %s, want %s", values, want)
+	}
 }

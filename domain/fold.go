@@ -19,7 +19,7 @@ type State struct {
 	Users         Table[User]
 	Tokens        Table[Token]
 
-	// IDs maps "<entity>/<id>" to the entity's name.
+	// IDs maps "<entity>/<id>" to the entity's name, and "command/<device>" to the sequence of the last command to a device.
 	IDs Table[string]
 	// Uses counts the devices and provision watchers that name "profile/<name>" or "service/<name>", and all "users", "admins" and "tokens".
 	Uses Table[int]

@@ -29,6 +29,7 @@ func commands() []Command {
 		AddDevice{camera()}, AddDevice{second}, AddDevice{with(second, func(d *Device) { d.ProfileName = "video" })}, AddDevice{},
 		patchCamera("labels", []string{"outdoor"}), patchCamera(),
 		patchCamera("profileName", "video"), patchCamera("profileName", "image"),
+		RecordCommand{zoomCommand()}, RecordCommand{with(zoomCommand(), func(e *CommandIssued) { e.Device, e.Value = "none", nil })},
 		RemoveDevice{"cam-1"}, RemoveDevice{"cam-2"}, RemoveDevice{"none"},
 		AddUser{anna()}, AddUser{with(anna(), func(u *User) { u.Name = "ben" })}, AddUser{}, ChangeUser{"anna", Viewer, later}, ChangeUser{"ben", Viewer, later},
 		ChangeUser{"none", Viewer, later}, ChangeUser{"anna", Admin, later}, SetPassword{"anna", "c-3", true, later}, SetPassword{"none", "c-3", false, later},
@@ -113,6 +114,9 @@ func TestDerivedTables(t *testing.T) {
 			uses["profile/"+d.ProfileName]++
 			uses["service/"+d.ServiceName]++
 			ids["device/"+d.ID] = name
+			if command, ok := s.IDs.Get("command/" + name); ok { // which no entity has
+				ids["command/"+name] = command
+			}
 		}
 		for name, d := range s.Watchers.(MapTable[ProvisionWatcher]) {
 			uses["profile/"+d.ProfileName]++

@@ -1,5 +1,10 @@
 package domain
 
+import (
+	"bytes"
+	"encoding/json"
+)
+
 // Profile describes a kind of device: what can be read from it, written to it or posted for it.
 type Profile struct {
 	ID              string           `json:"id"`
@@ -64,4 +69,21 @@ func (p Profile) Resource(name string) (DeviceResource, bool) {
 		}
 	}
 	return DeviceResource{}, false
+}
+
+// HideValue is the attribute, true in a profile, by which the values that are written to a resource are not recorded.
+const HideValue = "hideValue"
+
+// hiddenValue stands for a value that is not recorded.
+var hiddenValue = json.RawMessage(`"(hidden)"`)
+
+// HideValues replaces the values of resources whose attribute hideValue is true, and reports whether there are any. values is by resource.
+func (p Profile) HideValues(values map[string]json.RawMessage) (hidden bool) {
+	for i := range p.DeviceResources {
+		r := &p.DeviceResources[i]
+		if _, ok := values[r.Name]; ok && r.Attributes[HideValue] == true {
+			values[r.Name], hidden = bytes.Clone(hiddenValue), true
+		}
+	}
+	return hidden
 }

@@ -34,6 +34,7 @@ func TestSubjects(t *testing.T) {
 	wantSubject(t, TokenAdded{till()}, "token", "pos-7", "added")
 	wantSubject(t, TokenRotated{Name: "pos-7"}, "token", "pos-7", "rotated")
 	wantSubject(t, TokenRemoved{till()}, "token", "pos-7", "removed")
+	wantSubject(t, CommandIssued{Device: "cam-1"}, "command", "cam-1", "issued")
 	wantSubject(t, SamplesSeeded{}, "samples", "ledge", "seeded")
 	wantSubject(t, picture(), "image", "cam-1", "jpeg")
 }

@@ -67,6 +67,7 @@ var kinds = []kind{
 	of[TokenAdded]("token.added/1"),
 	of[TokenRotated]("token.rotated/1"),
 	of[TokenRemoved]("token.removed/1"),
+	of[CommandIssued]("command.issued/1"),
 }
 
 type kind struct {

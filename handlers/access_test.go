@@ -21,6 +21,7 @@ import (
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/access"
+	"ledge/handlers/command"
 	"ledge/handlers/data"
 	"ledge/handlers/devicerest"
 	"ledge/handlers/handlerstest"
@@ -77,6 +78,7 @@ func allServices(change func(*handlers.Options)) map[string]*handlers.Service {
 	return map[string]*handlers.Service{
 		"core-metadata":         metadata.New(options("core-metadata"), log.View, log, handlerstest.Identities{Log: log}).(*handlers.Service),
 		"core-data":             data.New(options("core-data"), log.View, log, nil, nil).(*handlers.Service),
+		"core-command":          command.New(options("core-command"), log.View, log, nil).(*handlers.Service),
 		"device-rest":           devicerest.New(options("device-rest"), log.View, log, log, nil).(*handlers.Service),
 		"support-notifications": notifications.New(options("support-notifications"), log.View, log, log.View, log, nil, nil, nil).(*handlers.Service),
 	}
@@ -452,7 +454,7 @@ func TestRolesAreDocumented(t *testing.T) {
 	head := handlers.Metrics
 	head.Method = "HEAD"
 	rights, of := map[string]domain.Right{}, map[string][]string{}
-	services := []string{"core-metadata", "core-data", "device-rest", "support-notifications"}
+	services := []string{"core-metadata", "core-data", "core-command", "device-rest", "support-notifications"}
 	all := allServices(secure)
 	for _, service := range services {
 		for _, route := range append(all[service].Routes(), handlers.Metrics, head, handlers.Profiles) {

@@ -27,11 +27,14 @@ func (s *Service) elsewhere(r *http.Request) string {
 	if own == "" {
 		return ""
 	}
-	others := s.options.Others()
+	others, help := s.options.Others(), ""
 	for _, name := range slices.Sorted(maps.Keys(s.options.Addresses)) {
 		if other, ok := others[name].(*Service); ok && other != s && other.serves(r) {
-			return fmt.Sprintf("this is %s; %s serves this path: %s%s", s.options.Service, name, s.options.Addresses[name], r.URL.EscapedPath())
+			help += fmt.Sprintf("; %s serves this path: %s%s", name, s.options.Addresses[name], r.URL.EscapedPath())
 		}
+	}
+	if help != "" {
+		return "this is " + s.options.Service + help
 	}
 	return fmt.Sprintf("this is %s; its paths are at %s/api/%s/docs", s.options.Service, own, s.options.APIVersion)
 }

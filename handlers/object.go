@@ -13,7 +13,7 @@ import (
 
 // ReadObject returns the body of a request, which is one JSON object with a Head, bounded as an element of a batch is.
 func ReadObject[E any, H head[E]](a *API, c *gin.Context) (*E, error) {
-	data, err := readObject(a, c)
+	data, err := ReadText(a, c)
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +22,7 @@ func ReadObject[E any, H head[E]](a *API, c *gin.Context) (*E, error) {
 
 // ReadWrapped is [ReadObject] for an object that has an entity, or the patch of one, beside its head.
 func ReadWrapped[X any](a *API, c *gin.Context, w Wrapper[X]) (h Head, x X, err error) {
-	data, err := readObject(a, c)
+	data, err := ReadText(a, c)
 	if err != nil {
 		return h, x, err
 	}
@@ -38,8 +38,8 @@ func ReadWrapped[X any](a *API, c *gin.Context, w Wrapper[X]) (h Head, x X, err 
 	return h, w.read(entity), h.Check(a.APIVersion).Err()
 }
 
-// readObject reads a body and takes hold of the memory for its entries.
-func readObject(a *API, c *gin.Context) ([]byte, error) {
+// ReadText returns a body of at most ElementBytes, and takes hold of the memory for its entries in JSON until the request ends.
+func ReadText(a *API, c *gin.Context) ([]byte, error) {
 	data, err := a.ReadBody(c, a.BodyBytes)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"ledge/domain"
 	"ledge/domain/fastjson"
+	"ledge/handlers/answers"
 	"ledge/handlers/entities"
 )
 
@@ -51,28 +52,38 @@ type Asked = func(*gin.Context) ([]domain.Filter, error)
 
 // ListOf is List with a filter that a request can get wrong.
 func ListOf[S, D any](a *API, state entities.Reader, kind entities.Kind[S], filter Asked, key string, shape func(S) D) Handler {
-	codec := fastjson.Of[D]()
 	return func(c *gin.Context) {
 		found, err := FindPage(a, c, state, kind, filter)
 		if err != nil {
 			a.Fail(c, err)
 			return
 		}
-		l := a.beginList(c, key, found.Total)
-		defer l.Release()
-		var d D
-		l.Fail(found.Each(l.Hold, func(s *S) error {
-			d = shape(*s)
-			*s = *new(S) // not in memory while the client reads
-			l.element(func(dst []byte) ([]byte, error) {
-				text, err := codec.Append(dst, &d)
-				d = *new(D) // before its memory is given back
-				return text, err
-			})
-			return l.Err
-		}))
-		l.endList()
+		ReplyFound(a, c, found, key, func(s *S, _ *answers.Memory) (D, error) { return shape(*s), nil })
 	}
+}
+
+// ReplyFound answers with a page that was found, under key. shape makes the JSON form of an entity. If it needs other entities, it reads
+// them with the memory; that gives back the memory of a large s.
+func ReplyFound[S, D any](
+	a *API, c *gin.Context, found *entities.Found[S], key string, shape func(s *S, memory *answers.Memory) (D, error),
+) {
+	codec := fastjson.Of[D]()
+	l := a.beginList(c, key, found.Total)
+	defer l.Release()
+	var d D
+	l.Fail(found.Each(l.Hold, func(s *S) (err error) {
+		if d, err = shape(s, l.Memory); err != nil {
+			return err
+		}
+		*s = *new(S) // not in memory while the client reads
+		l.element(func(dst []byte) ([]byte, error) {
+			text, err := codec.Append(dst, &d)
+			d = *new(D) // before its memory is given back
+			return text, err
+		})
+		return l.Err
+	}))
+	l.endList()
 }
 
 // FindPage finds the page of a list that a request asks for.

@@ -33,7 +33,7 @@ func newHistory(seed uint64) *history {
 func (h *history) record(e domain.Event, puts ...string) {
 	h.seq++
 	h.events = append(h.events, recorded(h.seq, e))
-	e.Evolve(h.state)
+	domain.Evolve(h.state, &h.events[len(h.events)-1])
 	for _, p := range puts {
 		h.puts[p] = h.seq
 	}
@@ -87,6 +87,8 @@ func (h *history) metadata() {
 		}
 	case roll == 11:
 		h.service(n)
+	case roll == 9 && there:
+		h.record(domain.CommandIssued{Device: name, Service: "s", Command: "c", Status: 200, Prev: domain.LastCommand(h.state, name)})
 	case roll == 10 && h.IntN(2) == 0:
 		h.identity(n)
 	case roll == 10:

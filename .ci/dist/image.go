@@ -46,7 +46,7 @@ func (r release) image(t target, binary string) error {
 	file.Config = v1.Config{
 		Entrypoint: []string{"/usr/bin/ledge"}, Cmd: []string{"serve"}, User: "65532:65532", WorkingDir: "/var/lib/ledge",
 		Env: []string{"LEDGE_DATA_DIR=/var/lib/ledge", "PATH=/usr/bin"}, Volumes: map[string]struct{}{"/var/lib/ledge": {}},
-		ExposedPorts: map[string]struct{}{"59881/tcp": {}, "59880/tcp": {}, "59986/tcp": {}, "59860/tcp": {}, "9090/tcp": {}, "4222/tcp": {}},
+		ExposedPorts: map[string]struct{}{"59881/tcp": {}, "59880/tcp": {}, "59882/tcp": {}, "59986/tcp": {}, "59860/tcp": {}, "9090/tcp": {}, "4222/tcp": {}},
 		StopSignal:   "SIGTERM",
 		Healthcheck:  &v1.HealthConfig{Test: []string{"CMD", "/usr/bin/ledge", "health"}, Interval: 30 * time.Second, Timeout: 10 * time.Second, StartPeriod: time.Minute},
 		Labels:       map[string]string{"org.opencontainers.image.title": "Ledge", "org.opencontainers.image.version": r.version, "org.opencontainers.image.licenses": "Apache-2.0"},

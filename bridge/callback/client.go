@@ -82,29 +82,14 @@ func (c *Callbacks) send(ctx context.Context, base string, q request, id, correl
 	}
 	a := answer{status: resp.StatusCode, text: outward.Cut(string(text[:min(len(text), shownBytes)]))}
 	to := resp.Header.Get("Location")
-	if visible.Hidden() && !isEdgeX(text) {
-		a.text, to = notShown, notShown
+	if visible.Hidden() && !outward.IsEdgeX(text) {
+		a.text, to = outward.NotShown, outward.NotShown
 	}
 	if a.status >= 300 && a.status < 400 {
 		a.text = outward.Redirected(fmt.Sprintf("redirected to %q", outward.CutTo(to, shownBytes)), "baseAddress")
 	}
 	return a
 }
-
-// isEdgeX reports whether an answer is what EdgeX's services answer, and nothing else.
-func isEdgeX(text []byte) bool {
-	var e struct {
-		APIVersion, RequestID, Message string
-		StatusCode                     int
-		Errors                         []struct{ Path, Value, Cure string } // of Ledge
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	return d.Decode(&e) == nil && e.APIVersion != "" && e.Message != "" && !d.More()
-}
-
-// notShown stands for what clients may not see. What is exactly an answer of EdgeX's they may: it says why a device is refused.
-const notShown = "(answers of this machine are not shown)"
 
 // shownBytes is how much of an answer a message shows.
 const shownBytes = 1 << 10

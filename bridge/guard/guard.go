@@ -17,7 +17,7 @@ const NoDestinations = "169.254.0.0/16,fe80::/10,fd00:ec2::254,fd20:ce::254,100.
 
 // Options configure a [Guard].
 type Options struct {
-	// Deny are the destinations, of notifications and of callbacks to device services, that are refused, whatever Allow
+	// Deny are the destinations, of notifications, and of callbacks and commands to device services, that are refused, whatever Allow
 	// says (setting deny-destinations). Allow are the only ones that are not; none at all allows every one (setting
 	// allow-destinations).
 	Deny, Allow Rules

@@ -1,10 +1,12 @@
 package outward
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -80,6 +82,22 @@ func (v *Visible) Error(err error) error {
 		return err
 	}
 	return errNoHTTP
+}
+
+// NotShown stands for an answer of this machine that clients may not see. They may see an answer of EdgeX's: it says why a device is
+// refused.
+const NotShown = "(answers of this machine are not shown)"
+
+// IsEdgeX reports whether an answer is an error as EdgeX's services answer it, and nothing else.
+func IsEdgeX(text []byte) bool {
+	var e struct {
+		APIVersion, RequestID, Message string
+		StatusCode                     int
+		Errors                         []struct{ Path, Value, Cure string } // of Ledge
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	return d.Decode(&e) == nil && e.APIVersion != "" && e.Message != "" && !d.More()
 }
 
 const (

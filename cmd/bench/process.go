@@ -41,8 +41,7 @@ type process struct {
 }
 
 func (b *bench) startLedge(ctx context.Context, dir string, flags ...string) (*process, error) {
-	args := []string{"serve", "--data-dir", dir, "--log-format", "json", "--metadata-port", "0", "--device-rest-port", "0",
-		"--data-port", "0", "--notifications-port", "0", "--console-port", "0", "--tap-port", "0"}
+	args := append([]string{"serve", "--data-dir", dir, "--log-format", "json"}, services.FreePorts("0")...)
 	if b.profiles != "" {
 		path, err := newProfile(b.profiles)
 		if err != nil {

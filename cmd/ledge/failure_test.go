@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/services"
 )
 
 // TestStopWhileStarting holds that a stop is not taken for damage.
@@ -14,9 +15,7 @@ func TestStopWhileStarting(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out bytes.Buffer
-	code := execute(ctx, []string{
-		"serve", "--data-dir", t.TempDir(), "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "-1",
-	}, &out, &out)
+	code := execute(ctx, append([]string{"serve", "--data-dir", t.TempDir()}, services.FreePorts("-1")...), &out, &out)
 	if code != exit.OK || !strings.Contains(out.String(), "stopped while starting") {
 		t.Errorf("exit code %d\n%s", code, &out)
 	}

@@ -111,11 +111,8 @@ func LaunchUnder(tb testing.TB, runner []string, dir string, flags ...string) *N
 
 // ServeCommand is `ledge serve` on free ports, run by another program, if there is one.
 func ServeCommand(runner []string, dir string, flags ...string) *exec.Cmd {
-	args := append(slices.Clone(runner), Binary, "serve", "--data-dir", dir, "--log-format", "json", "--disk-reserve", "1MiB", "--tap-port", "0")
-	for _, one := range services.All {
-		args = append(args, "--"+one.Setting+"-port", "0")
-	}
-	args = append(args, flags...)
+	args := append(slices.Clone(runner), Binary, "serve", "--data-dir", dir, "--log-format", "json", "--disk-reserve", "1MiB")
+	args = slices.Concat(args, services.FreePorts("0"), flags)
 	return exec.Command(args[0], args[1:]...)
 }
 

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/services"
 	"ledge/domain"
 
 	"github.com/nats-io/nats.go"
@@ -124,6 +125,11 @@ func (s *Secured) Specification(port int) []Step {
 		{"read the device", http.MethodGet, s.Metadata + "/api/v2/device/name/cam-1", "", "", readers, http.StatusOK},
 		{"post a picture", http.MethodPost, s.DeviceREST + "/api/v2/resource/cam-1/jpeg", "image/jpeg", "\xff\xd8picture", posters, http.StatusOK},
 		{"read the readings", http.MethodGet, s.CoreData + "/api/v2/reading/device/name/cam-1", "", "", readers, http.StatusOK},
+		{"list the commands", http.MethodGet, s.URLs[services.Command] + "/api/v2/device/name/cam-1", "", "", readers, http.StatusOK},
+		{"read from the device", http.MethodGet, s.URLs[services.Command] + "/api/v2/device/name/cam-1/jpeg", "", "", changers,
+			http.StatusInternalServerError},
+		{"write to the device", http.MethodPut, s.URLs[services.Command] + "/api/v2/device/name/cam-1/jpeg", isJSON, "{}", changers,
+			http.StatusInternalServerError},
 		{"subscribe", http.MethodPost, s.Notifications + "/api/v2/subscription", isJSON, subscription, changers, http.StatusCreated},
 		{"change the device", http.MethodPatch, s.Metadata + "/api/v2/device", isJSON, `[{"apiVersion":"v2","device":{"name":"cam-1","adminState":"LOCKED"}}]`, changers, http.StatusOK},
 		{"read the settings", http.MethodGet, s.Metadata + "/api/v2/config", "", "", readers, http.StatusOK},
@@ -148,7 +154,7 @@ func (s *Secured) TapAs(t *testing.T, token string, o ...nats.Option) (*nats.Con
 	return nc, err
 }
 
-// WantAnswersHidden holds that a viewer sees no events with answers of receivers, which an operator sees.
+// WantAnswersHidden holds that a viewer sees no events with answers of receivers or device services, which an operator sees.
 func (s *Secured) WantAnswersHidden(t *testing.T, viewer *nats.Conn) {
 	t.Helper()
 	operator, err := s.TapAs(t, s.Tokens[domain.Operator])
@@ -157,7 +163,7 @@ func (s *Secured) WantAnswersHidden(t *testing.T, viewer *nats.Conn) {
 	}
 	var subs []*nats.Subscription
 	for _, nc := range []*nats.Conn{viewer, operator} {
-		sub, err := nc.SubscribeSync("ledge.notification.>")
+		sub, err := nc.SubscribeSync("ledge.>")
 		if err == nil {
 			err = nc.Flush()
 		}
@@ -172,12 +178,18 @@ func (s *Secured) WantAnswersHidden(t *testing.T, viewer *nats.Conn) {
 	s.Send(s.Tokens[domain.Operator], http.MethodPost, s.Notifications+"/api/v2/subscription", "application/json", fmt.Sprintf(
 		`[{"apiVersion":"v2","subscription":{"name":"rest","receiver":"r","adminState":"UNLOCKED","categories":["DEVICE_CHANGED"],"channels":[{"type":"REST","host":%q,"port":%s,"path":"/","httpMethod":"POST"}]}}]`, host, port))
 	s.Send(s.Tokens[domain.Operator], http.MethodPatch, s.Metadata+"/api/v2/device", "application/json", `[{"apiVersion":"v2","device":{"name":"sample-image","adminState":"LOCKED"}}]`)
-	for answered := false; !answered; {
+	s.Send(s.Tokens[domain.Operator], http.MethodPut, s.URLs[services.Command]+"/api/v2/device/name/sample-image/jpeg",
+		"application/json", "{}")
+	isAnswer := func(m *nats.Msg) bool {
+		return strings.HasSuffix(m.Subject, ".tried") || strings.HasSuffix(m.Subject, ".processed")
+	}
+	isCommand := func(m *nats.Msg) bool { return strings.HasPrefix(m.Subject, "ledge.event.command.") }
+	for answered, issued := false, false; !answered || !issued; {
 		m, err := subs[1].NextMsg(Timeout)
 		if err != nil {
-			t.Fatalf("the operator sees no transmission: %v", err)
+			t.Fatalf("the operator sees a transmission: %t, a command: %t; %v", answered, issued, err)
 		}
-		answered = strings.HasSuffix(m.Subject, ".tried") || strings.HasSuffix(m.Subject, ".processed")
+		answered, issued = answered || isAnswer(m), issued || isCommand(m)
 	}
 	if err := viewer.Flush(); err != nil {
 		t.Fatal(err)
@@ -188,12 +200,12 @@ func (s *Secured) WantAnswersHidden(t *testing.T, viewer *nats.Conn) {
 		if err != nil || n == 0 {
 			break
 		}
-		if m, err := subs[0].NextMsg(Timeout); err != nil || strings.HasSuffix(m.Subject, ".tried") || strings.HasSuffix(m.Subject, ".processed") {
+		if m, err := subs[0].NextMsg(Timeout); err != nil || isAnswer(m) || isCommand(m) {
 			t.Errorf("the viewer sees %v, %v", m, err)
 		}
 	}
 	if seen == 0 {
-		t.Error("the viewer sees no notification")
+		t.Error("the viewer sees nothing")
 	}
 }
 

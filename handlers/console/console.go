@@ -88,6 +88,7 @@ func New(o Options) *Console {
 		deviceForms{reader, values},
 		deviceImport{reader},
 		deviceHistory{reader, history},
+		deviceCommands{reader, history},
 		readingPages{values},
 		profilePages{site, o.State},
 		newServicePages(site, o.State, o.System),
@@ -141,6 +142,7 @@ var menu = []web.MenuItem{
 const (
 	metadataService      = "core-metadata"
 	dataService          = "core-data"
+	commandService       = "core-command"
 	deviceRESTService    = "device-rest"
 	notificationsService = "support-notifications"
 )

@@ -92,6 +92,8 @@ func spoil(o operation, s *Scenario) bool {
 		s.Header = []string{"If-None-Match: x"}
 	case o.RequestBody.Value.Content["*/*"] != nil:
 		s.Body = ""
+	case o.OperationID == "writeToDevice": // which answers 500 to other texts than JSON, as EdgeX 2.3
+		s.Body = strings.Repeat("[", 20_000)
 	default:
 		s.Body = "x"
 	}

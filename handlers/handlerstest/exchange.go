@@ -128,7 +128,10 @@ func (x Exchange) checkAnswerBody(r *openapi3.Response) error {
 		return fmt.Errorf("the answer's Content-Type %q is not documented", kind)
 	}
 	var value any = string(x.Got)
-	if kind == "application/json" && r.Content[kind] != nil {
+	switch isJSON := kind == "application/json" && r.Content[kind] != nil; {
+	case isJSON && len(x.Got) == 0:
+		value = nil // no body stands for null
+	case isJSON:
 		if err := json.Unmarshal(x.Got, &value); err != nil {
 			return fmt.Errorf("the answer is no JSON: %w", err)
 		}

@@ -161,7 +161,7 @@ func Options(service string) handlers.Options {
 			return ID(n)
 		},
 	}
-	if service != "core-metadata" && service != "core-data" { // which have none in EdgeX
+	if service != "core-metadata" && service != "core-data" && service != "core-command" { // which have none in EdgeX
 		o.Secrets, o.SecretBytes = &Secrets{}, 256<<10
 	}
 	return o

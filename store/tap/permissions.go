@@ -66,8 +66,9 @@ func accounts(logs []Log, password string, most [classes]int, identities bool) s
 		"}\nno_auth_user: " + tapUser + "\n"
 }
 
-// withAnswers returns the subjects of events that contain answers of receivers. Only roles that may change subscriptions or audit see them.
+// withAnswers returns the subjects of events that contain answers of receivers or device services. Only roles that may change subscriptions
+// and send commands, or audit, see them.
 func withAnswers() []string {
 	const transmission = "ledge.notification.*.*."
-	return []string{transmission + "tried", transmission + "processed"}
+	return []string{transmission + "tried", transmission + "processed", "ledge.event.command.*.issued"}
 }

@@ -1,4 +1,4 @@
-// Package channels sends notifications on the channels of subscriptions, and callbacks to device services. It
+// Package channels sends notifications on the channels of subscriptions, and callbacks and commands to device services. It
 // wires the packages below bridge, and explains why something did not arrive.
 package channels
 
@@ -11,6 +11,7 @@ import (
 	"ledge/bridge"
 	"ledge/bridge/asof"
 	"ledge/bridge/callback"
+	"ledge/bridge/command"
 	"ledge/bridge/delivery"
 	"ledge/bridge/guard"
 	"ledge/bridge/sockets"
@@ -37,7 +38,7 @@ type Options struct {
 	Logger                              *slog.Logger
 }
 
-// Channels is all that goes out: from the events of a node to channels and callbacks.
+// Channels is all that goes out: from the events of a node to channels and callbacks, and commands.
 type Channels struct {
 	Options
 	Guard     *guard.Guard
@@ -46,6 +47,7 @@ type Channels struct {
 	Engine    *bridge.Engine
 	Delivery  *delivery.Delivery
 	Callbacks *callback.Callbacks
+	Commands  *command.Sender
 	senders   map[string]delivery.Sender                      // by the types of channels
 	checks    map[string]func(domain.Channel) domain.Problems // likewise; nil checks nothing
 	curveKey  []byte                                          // private key of CURVE
@@ -65,6 +67,11 @@ func Open(ctx context.Context, o Options) (*Channels, error) {
 
 func (cs *Channels) open(ctx context.Context) error {
 	cs.Guard = cs.newGuard()
+	cs.Commands = command.New(command.Options{
+		Limits: command.Limits{Concurrency: cs.outgoing("commands", command.DefaultConcurrency, cs.OutgoingDescriptors/4)},
+		Guard:  cs.Guard, Self: cs.Instance,
+	})
+	cs.onClose(cs.Commands.Close)
 	if err := cs.openKinds(); err != nil {
 		return exit.With(exit.Usage, err)
 	}

@@ -167,8 +167,8 @@ func (c *Config) check() error {
 var partial = map[string][]string{
 	"notifications-": {services.Notifications}, "readings-": {services.Data, services.DeviceREST}, "persist-data": {services.Data, services.DeviceREST},
 	"resend-": {services.Notifications}, "smtp-": {services.Notifications}, "allow-binds": {services.Notifications},
-	"allow-destinations": {services.Metadata, services.Notifications}, "deny-destinations": {services.Metadata, services.Notifications},
-	"max-result-count": {services.Metadata, services.Data, services.Notifications},
+	"allow-destinations": {services.Metadata, services.Command, services.Notifications}, "deny-destinations": {services.Metadata, services.Command, services.Notifications},
+	"max-result-count": {services.Metadata, services.Data, services.Command, services.Notifications},
 	"strict-profiles":  {services.Metadata}, "units-file": {services.Metadata}, "pprof": {services.Metadata},
 }
 

@@ -225,7 +225,7 @@ func addDeliverySettings(c *Config) {
 	c.timeVar(f, &c.ResendInterval, "resend-interval", time.Second, "time before the first resend, for the same subscriptions; it doubles from try to try, up to 10 minutes")
 	f.Var(&c.AllowDestinations, "allow-destinations", "the only hosts, networks and ports to which Ledge sends, in the form of deny-destinations, which wins. Default: all")
 	c.DenyDestinations = guard.MustRules(guard.NoDestinations)
-	f.Var(&c.DenyDestinations, "deny-destinations", "comma-separated hosts, networks and ports to which Ledge sends no notification or callback, such as 10.0.0.0/8,*.example.org:443,*:25")
+	f.Var(&c.DenyDestinations, "deny-destinations", "comma-separated hosts, networks and ports to which Ledge sends no notification, callback or command, such as 10.0.0.0/8,*.example.org:443,*:25")
 	f.Var(&c.AllowBinds, "allow-binds", "hosts, networks and ports that ZeroMQ channels may bind, such as *:5560-5569. Default: ports above 1023 that Ledge does not use")
 }
 

@@ -53,7 +53,7 @@ func (s *Source) position() string {
 
 // topics are what the console calls the kinds of entities in subjects of the log of changes.
 var topics = map[string]string{
-	"device": "devices", "profile": "profiles", "service": "services", "watcher": "watchers", "subscription": "subscriptions", "user": "users", "token": "tokens",
+	"device": "devices", "command": "devices", "profile": "profiles", "service": "services", "watcher": "watchers", "subscription": "subscriptions", "user": "users", "token": "tokens",
 }
 
 // changeOf says what an event has changed.

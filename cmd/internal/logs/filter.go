@@ -39,7 +39,7 @@ func (f *Filter) AddTo(flags *pflag.FlagSet) {
 	flags.StringVar(&f.untilText, "until", "", "only what was recorded before this time, written as for --since")
 	flags.IntVarP(&f.lastText, "last", "n", 0, "only the newest so many of what the other flags choose; with -f so many from before")
 	flags.StringVar(&f.kind, "type", "", "only events of this type, such as device.added or 'device.*'")
-	flags.StringVar(&f.Device, "device", "", "only changes of the device with this name, and what was posted to it")
+	flags.StringVar(&f.Device, "device", "", "only changes of the device with this name, commands to it, and what was posted to it")
 	flags.StringVar(&f.actor, "actor", "", "only what this actor did, such as user:anna, anna or 'anonymous@*'")
 	flags.StringVar(&f.Subject, "subject", "", "only messages with this subject; * stands for one part and a final > for the rest, such as 'ledge.event.device.>'")
 	flags.Uint64Var(&f.from, "from", 1, "first sequence of the event stream; other streams are then left out up to its time")
@@ -129,11 +129,11 @@ func likePattern(pattern, text string) bool {
 	return ok
 }
 
-// deviceOf is the device that a subject names: ledge.event.device.NAME.… or ledge.reading.PROFILE.NAME.….
+// deviceOf is the device that a subject names: ledge.event.device.NAME.…, ledge.event.command.NAME.… or ledge.reading.PROFILE.NAME.….
 func deviceOf(subject string) string {
 	parts := strings.Split(subject, ".")
 	switch {
-	case len(parts) > 3 && parts[1] == "event" && parts[2] == "device", len(parts) > 3 && parts[1] == "reading":
+	case len(parts) > 3 && parts[1] == "event" && (parts[2] == "device" || parts[2] == "command"), len(parts) > 3 && parts[1] == "reading":
 		return parts[3]
 	}
 	return ""

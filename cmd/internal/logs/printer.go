@@ -32,7 +32,8 @@ func (p *Printer) Print(m store.Message) error {
 	return err
 }
 
-// Detail is what is worth a look at once: that an event is skipped, what it changed, or the size of a posted value, wherever it is.
+// Detail returns the end of a line: the reason why an event is skipped, its changes, a command with its outcome, or the size of a posted
+// value, on the log or beside it.
 func Detail(w domain.Wire) string {
 	if size := w.Ext["size"]; size != "" {
 		return fmt.Sprintf("  %s, %s bytes", w.ContentType, size)
@@ -41,10 +42,19 @@ func Detail(w domain.Wire) string {
 		return "  UNDECODABLE, skipped: " + reason
 	}
 	var e struct {
-		Changed []string       `json:"changed"`
-		Changes domain.Changes `json:"changes"`
+		Changed []string        `json:"changed"`
+		Changes domain.Changes  `json:"changes"`
+		Command string          `json:"command"`
+		Value   json.RawMessage `json:"value"`
+		Status  int             `json:"status"`
 	}
-	if json.Unmarshal(w.Data, &e) != nil || len(e.Changed)+len(e.Changes) == 0 {
+	if json.Unmarshal(w.Data, &e) != nil {
+		return ""
+	}
+	if e.Command != "" && e.Status != 0 {
+		return fmt.Sprintf("  %s %s answered %d", shownText(e.Command), shownValue(e.Value), e.Status)
+	}
+	if len(e.Changed)+len(e.Changes) == 0 {
 		return ""
 	}
 	if len(e.Changes) == 0 { // an event of an earlier version, without values

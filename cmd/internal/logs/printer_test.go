@@ -17,6 +17,8 @@ func TestLogOfUndecodable(t *testing.T) {
 		{"device.added/1", `{"device":1}`, "UNDECODABLE, skipped: decode device.added/1", `"undecodable":"decode device.added/1`},
 		{"device.updated/2", `{"changes":{"labels":{"is":["a"]},"adminState":{"was":"DOWN","is":"UP"}}}`, "adminState: DOWN → UP, labels: nothing → [\"a\"]", `"changes":{`},
 		{"device.updated/1", `{"changed":["labels","location"],"device":{"name":"d"}}`, "changed labels, location\n", `"changed":[`},
+		{"command.issued/1", `{"device":"d","service":"s","command":"Int8","value":{"Int8":"\u202e12"},"status":200}`,
+			`  Int8 {"Int8":"\u202e12"} answered 200` + "\n", `"command":"Int8"`},
 	} {
 		m := store.Message{Seq: 7, Subject: "ledge.event.device.d.x", Header: store.Header{{Name: "ce-type", Value: c.kind}, {Name: "ce-subject", Value: "device/d/x"}}, Data: []byte(c.data)}
 		for asJSON, want := range map[bool]string{false: c.text, true: c.json} {

@@ -162,6 +162,7 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	p.servers.serve()
 	p.onClose(p.stopWorkers)
 	p.onClose(p.servers.shutdown)
+	p.onClose(p.Channels.Commands.Close) // their outcomes are recorded before the services have stopped
 	warnOfOpenAddresses(p)
 	var ready []any
 	for _, one := range services.All {

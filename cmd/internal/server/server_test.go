@@ -13,9 +13,7 @@ import (
 // TestServiceThatFails holds that a service that cannot go on is a reason to end.
 func TestServiceThatFails(t *testing.T) {
 	c := config.Default()
-	if err := c.Settings().Parse([]string{
-		"--data-dir", t.TempDir(), "--metadata-port", "0", "--data-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--tap-port", "-1",
-	}); err != nil {
+	if err := c.Settings().Parse(append(services.FreePorts("-1"), "--data-dir", t.TempDir())); err != nil {
 		t.Fatal(err)
 	}
 	p := &Server{Config: c, Logger: slog.New(slog.DiscardHandler)}

@@ -9,6 +9,7 @@ import (
 	"ledge/cmd/internal/services"
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/command"
 	coredata "ledge/handlers/data"
 	"ledge/handlers/devicerest"
 	"ledge/handlers/metadata"
@@ -30,6 +31,7 @@ func servingOf(name string) serving {
 	return map[string]serving{
 		services.Metadata:      {checkChanges, newMetadata},
 		services.Data:          {checkReadings, newData},
+		services.Command:       {checkChanges, newCommand},
 		services.DeviceREST:    {checkReadings, newDeviceREST},
 		services.Notifications: {checkNotifications, newNotifications},
 		services.Console:       {checkChanges, newConsole},
@@ -45,6 +47,10 @@ func newMetadata(p *Server, o handlers.Options) http.Handler {
 func newData(p *Server, o handlers.Options) http.Handler {
 	o.Swept = retention.Swept(&p.Node.Readings)
 	return coredata.New(o, p.Node.Readings.View, newReadingsLog(p), p.Node.Readings.Log.EventAt, p.payloads)
+}
+
+func newCommand(p *Server, o handlers.Options) http.Handler {
+	return command.New(o, p.Node.Changes.View, p.Node.Changes.Appender, p.Channels.Commands)
 }
 
 func newDeviceREST(p *Server, o handlers.Options) http.Handler {

@@ -12,6 +12,7 @@ import (
 const (
 	Metadata      = "core-metadata"
 	Data          = "core-data"
+	Command       = "core-command"
 	DeviceREST    = "device-rest"
 	Notifications = "support-notifications"
 	Console       = "console" // the management UI, which has a port of its own
@@ -36,6 +37,7 @@ func (s Service) EdgeXHost() string { return "edgex-" + s.Name }
 var All = []Service{
 	{Metadata, "metadata", "metadata", "the metadata service", 59881, store.EventsStream, "metadata"},
 	{Data, "core-data", "data", "the data service, which is EdgeX's core-data", 59880, store.ReadingsStream, "data"},
+	{Command, "command", "command", "the command service, which is EdgeX's core-command", 59882, "", "command"},
 	{DeviceREST, "device-rest", "device-rest", "the REST device service", 59986, "", "devicerest"},
 	{Notifications, "notifications", "notifications", "the notifications service", 59860, store.NotificationsStream, "notifications"},
 	{Console, "console", "console", "the console, which is the management UI", 9090, "", "console"},
@@ -43,6 +45,16 @@ var All = []Service{
 
 // REST are the services with EdgeX's API: all but the console.
 func REST() []Service { return All[:len(All)-1] }
+
+// FreePorts returns the flags of `ledge serve` that have each service listen on a free port. tap is the value of tap-port: "0" for a free
+// port, "-1" for none.
+func FreePorts(tap string) []string {
+	flags := []string{"--tap-port", tap}
+	for _, one := range All {
+		flags = append(flags, "--"+one.Setting+"-port", "0")
+	}
+	return flags
+}
 
 // Named returns the row of a service.
 func Named(name string) Service {

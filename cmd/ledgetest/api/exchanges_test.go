@@ -31,6 +31,7 @@ type exchange struct {
 	Chunked      bool   // the body has no declared length
 	Status       int
 	Type, Answer string
+	Len          int  // of the whole answer, in bytes, if Answer is only its beginning
 	Loose        bool // the answer depends on what else was there, or is a message: only its members are compared, or that there is one
 }
 

@@ -29,7 +29,7 @@ func TestRefusals(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ports := []string{"--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0"}
+	ports := services.FreePorts("0")
 	for _, tt := range []struct {
 		name string
 		args []string
@@ -75,7 +75,7 @@ func TestRefusals(t *testing.T) {
 
 func TestSecondProcessIsRefused(t *testing.T) {
 	p := ledgetest.Start(t, t.TempDir())
-	_, stderr, code := ledgetest.Run(t, "serve", "--data-dir", p.Dir, "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0")
+	_, stderr, code := ledgetest.Run(t, append([]string{"serve", "--data-dir", p.Dir}, services.FreePorts("0")...)...)
 	if code != exit.InUse || !strings.Contains(stderr, fmt.Sprint("process ", p.Cmd.Process.Pid)) {
 		t.Errorf("exit code %d, %q; want %d with pid %d", code, stderr, exit.InUse, p.Cmd.Process.Pid)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/services"
 	"ledge/cmd/ledgetest"
 )
 
@@ -40,8 +41,7 @@ func TestLogReaderGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	cmd := exec.Command(ledgetest.Binary, "serve", "--data-dir", t.TempDir(), "--metadata-port", "0", "--device-rest-port", "0",
-		"--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0")
+	cmd := exec.Command(ledgetest.Binary, append([]string{"serve", "--data-dir", t.TempDir()}, services.FreePorts("0")...)...)
 	cmd.Stderr = w
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -6,21 +6,21 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/node"
+	"ledge/cmd/internal/services"
 	"ledge/cmd/ledgetest"
 	"ledge/projections"
 	"ledge/store"
 )
 
 // serveAnywhere are the arguments of a server on ports that are free.
-var serveAnywhere = []string{
-	"serve", "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0",
-}
+var serveAnywhere = slices.Clip(append([]string{"serve"}, services.FreePorts("0")...))
 
 // TestManifestOfArchivedLogIsMissing removes the manifest of a log whose beginning is archived: the archives say where the log begins. Before,
 // every command but salvage ended with exit code 6, and salvage declared all archived events lost.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -26,9 +27,7 @@ func mustProgram(tb testing.TB) *server.Server {
 func mustProgramAt(tb testing.TB, now func() time.Time, flags ...string) *server.Server {
 	tb.Helper()
 	c := config.Default()
-	if err := c.Settings().Parse(append([]string{
-		"--data-dir", tb.TempDir(), "--metadata-port", "0", "--data-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--tap-port", "-1",
-	}, flags...)); err != nil {
+	if err := c.Settings().Parse(slices.Concat(services.FreePorts("-1"), []string{"--data-dir", tb.TempDir()}, flags)); err != nil {
 		tb.Fatal(err)
 	}
 	p := &server.Server{Config: c, Logger: slog.New(slog.DiscardHandler), Now: now}

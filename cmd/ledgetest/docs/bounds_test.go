@@ -16,6 +16,11 @@ import (
 // boundTests has, for each row of the tables of docs/reference/limits.md and limits-delivery.md, the tests that drive Ledge to the bound and hold what
 // the row says.
 var boundTests = map[string][]string{
+	"time for a command to a device service, with its wait; its answer; the body of a `PUT`": {
+		"TestTimeout", "TestReads", "TestRefusedWrites", "TestHostileDeviceService",
+	},
+	"commands under way, to one device service and to all; commands that wait for one": {"TestSlowServiceCostsOthersNothing", "TestSlowDeviceService"},
+
 	"sessions of the console; of one user":               {"TestSessionsOfAllAreBounded", "TestSessionsAreBounded"},
 	"open pages of the console that are told of changes": {"TestListenersAreBounded"},
 	"an answer of a service that the console shows":      {"TestLongAnswers"},

@@ -103,7 +103,9 @@ func TestPrometheus(t *testing.T) {
 		p.PostImage("picture")
 	}
 	query := startPrometheus(t, p)
-	ledgetest.Until(t, "five services", func() bool { return strings.Contains(query(`count(up{job="ledge"} == 1)`), `"5"]`) })
+	ledgetest.Until(t, "all services", func() bool {
+		return strings.Contains(query(`count(up{job="ledge"} == 1)`), fmt.Sprintf(`"%d"]`, len(services.All)))
+	})
 	ledgetest.Until(t, "two scrapes", func() bool { return strings.Contains(query(`min(count_over_time(up[1m])) >= 2`), `"value"`) })
 
 	named := regexp.MustCompile(`\b(ledge|process|go)_[a-z_]+`)

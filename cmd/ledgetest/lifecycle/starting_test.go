@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,10 +63,7 @@ func folderToFold(t *testing.T) (dir string, events uint64) {
 func holdStart(ctx context.Context, tb testing.TB, dir string, flags ...string) *heldStart {
 	tb.Helper()
 	c := config.Default()
-	if err := c.Settings().Parse(append([]string{
-		"--data-dir", dir, "--metadata-port", "0", "--data-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0",
-		"--tap-port", "0", "--disk-reserve", "1MiB",
-	}, flags...)); err != nil {
+	if err := c.Settings().Parse(slices.Concat(services.FreePorts("0"), []string{"--data-dir", dir, "--disk-reserve", "1MiB"}, flags)); err != nil {
 		tb.Fatal(err)
 	}
 	fold := node.NewFoldLog(slog.New(slog.DiscardHandler))

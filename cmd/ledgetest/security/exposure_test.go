@@ -10,13 +10,14 @@ import (
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/secure"
+	"ledge/cmd/internal/services"
 	"ledge/cmd/ledgetest"
 )
 
 // An address that other machines can reach is refused at the start, before anything is listened on or written.
 func TestOpenAddressesAreRefused(t *testing.T) {
 	t.Parallel()
-	ports := []string{"--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0"}
+	ports := services.FreePorts("0")
 	for _, setting := range []string{"metadata-host", "data-host", "device-rest-host", "notifications-host", "tap-host"} {
 		for _, host := range []string{"0.0.0.0", "::", "192.0.2.1", "::ffff:192.0.2.1", "169.254.1.1"} {
 			dir := filepath.Join(t.TempDir(), "data")

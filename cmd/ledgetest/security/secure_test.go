@@ -12,12 +12,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"ledge/bridge/tlstest"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/services"
 	"ledge/cmd/ledgetest"
 )
 
@@ -125,7 +127,7 @@ func TestSwitchModes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"serve", "--secure"}, {"verify"}, {"backup", file + ".2"}, {"ca"}} {
-		_, stderr, code := ledgetest.Run(t, append(args, "--data-dir", dir, "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0")...)
+		_, stderr, code := ledgetest.Run(t, slices.Concat(args, []string{"--data-dir", dir}, services.FreePorts("0"))...)
 		if code != exit.Damaged || args[0] != "verify" && !strings.Contains(stderr, "move both away") {
 			t.Errorf("%v with a damaged CA: %d %s", args, code, stderr)
 		}
@@ -320,8 +322,8 @@ func TestWelcome(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), ledgetest.Timeout)
 		defer cancel()
 		// exec: control-C would end a shell that waits for Ledge too, and dash then answers 130 for both.
-		cmd := exec.CommandContext(ctx, script, "-qec", "exec "+ledgetest.Binary+" serve "+test.flag+
-			" --metadata-port 0 --device-rest-port 0 --notifications-port 0 --console-port 0 --data-port 0 --tap-port -1 --data-dir "+dir, os.DevNull)
+		cmd := exec.CommandContext(ctx, script, "-qec", "exec "+ledgetest.Binary+" serve "+test.flag+" "+
+			strings.Join(services.FreePorts("-1"), " ")+" --data-dir "+dir, os.DevNull)
 		keys, err := cmd.StdinPipe()
 		if err != nil {
 			t.Fatal(err)

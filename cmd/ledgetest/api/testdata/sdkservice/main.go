@@ -55,12 +55,29 @@ func (*driver) RemoveDevice(name string, _ protocols) error {
 	return nil
 }
 
-func (*driver) HandleReadCommands(string, protocols, []sdk.CommandRequest) ([]*sdk.CommandValue, error) {
-	return nil, fmt.Errorf("there is no hardware")
+// HandleReadCommands returns a value of each type that the test has; of others there is no hardware.
+func (*driver) HandleReadCommands(_ string, _ protocols, requests []sdk.CommandRequest) (all []*sdk.CommandValue, err error) {
+	for _, r := range requests {
+		value, ok := map[string]any{
+			"Float32": float32(21.5), "Binary": []byte{0xff, 0xd8, 0xff, 0xd9}, "Object": map[string]any{"fan": "on", "speed": 3},
+		}[r.Type]
+		if !ok {
+			return nil, fmt.Errorf("there is no hardware")
+		}
+		one, err := sdk.NewCommandValue(r.DeviceResourceName, r.Type, value)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
 }
 
-func (*driver) HandleWriteCommands(string, protocols, []sdk.CommandRequest, []*sdk.CommandValue) error {
-	return fmt.Errorf("there is no hardware")
+func (*driver) HandleWriteCommands(device string, _ protocols, _ []sdk.CommandRequest, values []*sdk.CommandValue) error {
+	for _, v := range values {
+		fmt.Println("wrote", device, v.DeviceResourceName, v.ValueToString())
+	}
+	return nil
 }
 
 func (*driver) Stop(bool) error { return nil }
