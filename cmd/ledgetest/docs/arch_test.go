@@ -70,7 +70,7 @@ var handlerParts = []struct {
 
 // levels are the packages below cmd/internal, from the lowest level up. A package imports only packages of lower levels.
 var levels = [][]string{
-	{"exit", "memory", "services", "work"},
+	{"exit", "loop", "memory", "services"},
 	{"certs", "logging"},
 	{"datadir"},
 	{"admin", "config", "node"},
