@@ -35,6 +35,7 @@ type process struct {
 	// deviceREST is that of device-rest.
 	deviceREST string
 	console    string // that of the console
+	nats       string // the URL for NATS clients
 	// tls and token are those of secure mode; nil and empty in open mode.
 	tls   *tls.Config
 	token string
@@ -42,7 +43,7 @@ type process struct {
 
 func (b *bench) startLedge(ctx context.Context, dir string, flags ...string) (*process, error) {
 	args := []string{"serve", "--data-dir", dir, "--log-format", "json", "--metadata-port", "0", "--device-rest-port", "0",
-		"--data-port", "0", "--notifications-port", "0", "--console-port", "0", "--tap-port", "0"}
+		"--data-port", "0", "--notifications-port", "0", "--console-port", "0", "--nats-port", "0"}
 	if b.profiles != "" {
 		path, err := newProfile(b.profiles)
 		if err != nil {
@@ -141,6 +142,7 @@ func (p *process) readAddresses(line []byte) error {
 	}
 	p.console, p.metadata, p.deviceREST = address(services.Console), address(services.Metadata), address(services.DeviceREST)
 	p.notes, p.data = address(services.Notifications), address(services.Data)
+	p.nats, _ = ready["nats"].(string)
 	return err
 }
 

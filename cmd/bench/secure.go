@@ -55,7 +55,7 @@ func (b *bench) startModes(ctx context.Context) (both [2]*process, done func(), 
 		stops = append(stops, remove)
 		var flags []string
 		if mode == "secure" {
-			flags = []string{"--secure", "--metadata-host", "127.0.0.1", "--device-rest-host", "127.0.0.1", "--data-host", "127.0.0.1", "--notifications-host", "127.0.0.1", "--tap-host", "127.0.0.1"}
+			flags = []string{"--secure", "--metadata-host", "127.0.0.1", "--device-rest-host", "127.0.0.1", "--data-host", "127.0.0.1", "--notifications-host", "127.0.0.1", "--nats-host", "127.0.0.1"}
 		}
 		if both[i], err = b.startLedge(ctx, dir, flags...); err == nil {
 			stops = append(stops, both[i].stop)

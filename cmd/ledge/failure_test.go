@@ -15,7 +15,7 @@ func TestStopWhileStarting(t *testing.T) {
 	cancel()
 	var out bytes.Buffer
 	code := execute(ctx, []string{
-		"serve", "--data-dir", t.TempDir(), "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "-1",
+		"serve", "--data-dir", t.TempDir(), "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--nats-port", "-1",
 	}, &out, &out)
 	if code != exit.OK || !strings.Contains(out.String(), "stopped while starting") {
 		t.Errorf("exit code %d\n%s", code, &out)

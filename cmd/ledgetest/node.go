@@ -37,6 +37,9 @@ func Main(m *testing.M) int {
 		return RunNATS(os.Args[1:])
 	}
 	dir, err := os.MkdirTemp("", "ledge-test-*")
+	if err == nil {
+		err = findPythonModules()
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -82,7 +85,7 @@ type Node struct {
 	Log *Output
 
 	URLs                                                        map[string]string // of the HTTP services by name, as the ready line gives them
-	Metadata, CoreData, DeviceREST, Notifications, Console, Tap string            // some of them, and the tap
+	Metadata, CoreData, DeviceREST, Notifications, Console, Tap string            // some of them, and the NATS bus
 	Exited                                                      chan struct{}
 	Err                                                         error
 }
@@ -111,7 +114,7 @@ func LaunchUnder(tb testing.TB, runner []string, dir string, flags ...string) *N
 
 // ServeCommand is `ledge serve` on free ports, run by another program, if there is one.
 func ServeCommand(runner []string, dir string, flags ...string) *exec.Cmd {
-	args := append(slices.Clone(runner), Binary, "serve", "--data-dir", dir, "--log-format", "json", "--disk-reserve", "1MiB", "--tap-port", "0")
+	args := append(slices.Clone(runner), Binary, "serve", "--data-dir", dir, "--log-format", "json", "--disk-reserve", "1MiB", "--nats-port", "0")
 	for _, one := range services.All {
 		args = append(args, "--"+one.Setting+"-port", "0")
 	}
@@ -155,7 +158,7 @@ func (p *Node) WaitReady() error {
 				Contracts.Know(one.Folder, p.URLs[one.Name])
 			}
 			p.Metadata, p.CoreData, p.DeviceREST = p.URLs[services.Metadata], p.URLs[services.Data], p.URLs[services.DeviceREST]
-			p.Notifications, p.Console, p.Tap = p.URLs[services.Notifications], p.URLs[services.Console], LogField(line, "tap")
+			p.Notifications, p.Console, p.Tap = p.URLs[services.Notifications], p.URLs[services.Console], LogField(line, "nats")
 			return nil
 		}
 		select {

@@ -14,7 +14,7 @@ import (
 func TestServiceThatFails(t *testing.T) {
 	c := config.Default()
 	if err := c.Settings().Parse([]string{
-		"--data-dir", t.TempDir(), "--metadata-port", "0", "--data-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--tap-port", "-1",
+		"--data-dir", t.TempDir(), "--metadata-port", "0", "--data-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--nats-port", "-1",
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func TestRefusals(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ports := []string{"--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0"}
+	ports := []string{"--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--nats-port", "0"}
 	for _, tt := range []struct {
 		name string
 		args []string
@@ -38,7 +38,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"port in use", []string{"--metadata-port", port}, exit.Port, []string{"metadata-port", port, "in use"}},
 		{"console port in use", []string{"--console-port", port}, exit.Port, []string{"console-port", port, "in use"}},
-		{"tap port in use", []string{"--tap-port", port}, exit.Port, []string{"tap-port", port, "in use"}},
+		{"NATS port in use", []string{"--nats-port", port}, exit.Port, []string{"nats-port", port, "in use"}},
 		{"no such address", []string{"--notifications-host", "192.0.2.1", "--allow-insecure"}, exit.Port, []string{"notifications-host", "192.0.2.1"}},
 		{"no such name", []string{"--notifications-host", "no..name"}, exit.Port, []string{"notifications-host", `"no..name"`, "use an IP address"}},
 		{"folder is a file", []string{"--data-dir", file}, exit.Folder, []string{"data-dir", file}},
@@ -75,7 +75,7 @@ func TestRefusals(t *testing.T) {
 
 func TestSecondProcessIsRefused(t *testing.T) {
 	p := ledgetest.Start(t, t.TempDir())
-	_, stderr, code := ledgetest.Run(t, "serve", "--data-dir", p.Dir, "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0")
+	_, stderr, code := ledgetest.Run(t, "serve", "--data-dir", p.Dir, "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--nats-port", "0")
 	if code != exit.InUse || !strings.Contains(stderr, fmt.Sprint("process ", p.Cmd.Process.Pid)) {
 		t.Errorf("exit code %d, %q; want %d with pid %d", code, stderr, exit.InUse, p.Cmd.Process.Pid)
 	}

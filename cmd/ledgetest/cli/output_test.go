@@ -41,7 +41,7 @@ func TestLogReaderGoes(t *testing.T) {
 	}
 	defer r.Close()
 	cmd := exec.Command(ledgetest.Binary, "serve", "--data-dir", t.TempDir(), "--metadata-port", "0", "--device-rest-port", "0",
-		"--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0")
+		"--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--nats-port", "0")
 	cmd.Stderr = w
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 
 // serveAnywhere are the arguments of a server on ports that are free.
 var serveAnywhere = []string{
-	"serve", "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0",
+	"serve", "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--nats-port", "0",
 }
 
 // TestManifestOfArchivedLogIsMissing removes the manifest of a log whose beginning is archived: the archives say where the log begins. Before,

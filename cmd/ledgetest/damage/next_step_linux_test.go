@@ -26,7 +26,7 @@ func TestNextStep(t *testing.T) {
 		t.Skip("the commands run as another user, which only root can become: run the test as root")
 	}
 	f := newFolders(t)
-	serve := []string{"serve", "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0"}
+	serve := []string{"serve", "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--nats-port", "0"}
 	const (
 		check   = "check --data-dir"
 		stop    = "stop it first"

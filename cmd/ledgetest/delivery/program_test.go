@@ -27,7 +27,7 @@ func mustProgramAt(tb testing.TB, now func() time.Time, flags ...string) *server
 	tb.Helper()
 	c := config.Default()
 	if err := c.Settings().Parse(append([]string{
-		"--data-dir", tb.TempDir(), "--metadata-port", "0", "--data-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--tap-port", "-1",
+		"--data-dir", tb.TempDir(), "--metadata-port", "0", "--data-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--nats-port", "-1",
 	}, flags...)); err != nil {
 		tb.Fatal(err)
 	}

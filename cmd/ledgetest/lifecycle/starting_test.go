@@ -64,7 +64,7 @@ func holdStart(ctx context.Context, tb testing.TB, dir string, flags ...string) 
 	c := config.Default()
 	if err := c.Settings().Parse(append([]string{
 		"--data-dir", dir, "--metadata-port", "0", "--data-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0",
-		"--tap-port", "0", "--disk-reserve", "1MiB",
+		"--nats-port", "0", "--disk-reserve", "1MiB",
 	}, flags...)); err != nil {
 		tb.Fatal(err)
 	}
@@ -126,12 +126,12 @@ func TestStartAnswers(t *testing.T) {
 	var tap []string
 	const tapHost, tapPort = "127.0.0.77", "14222" // no other test has them
 	if runtime.GOOS == "linux" {
-		tap = []string{"--tap-host", tapHost, "--tap-port", tapPort}
+		tap = []string{"--nats-host", tapHost, "--nats-port", tapPort}
 	}
 	h := holdStart(t.Context(), t, dir, tap...)
 	if c, err := net.Dial("tcp", net.JoinHostPort(tapHost, tapPort)); tap != nil && err == nil {
 		c.Close()
-		t.Error("the tap is open while the log is folded")
+		t.Error("the bus is open while the log is folded")
 	}
 	progress := fmt.Sprintf("49 %% of %d events of state.db are folded", events)
 	refuses := func(method, url, body, end string) {

@@ -20,7 +20,7 @@ func TestSecondProcess(t *testing.T) {
 	p := ledgetest.Start(t, dir)
 	want := fmt.Sprintf("is in use by process %d;", p.Cmd.Process.Pid)
 	for _, command := range []string{"serve", "rebuild"} {
-		_, errs, code := ledgetest.Run(t, command, "--data-dir", dir, "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0")
+		_, errs, code := ledgetest.Run(t, command, "--data-dir", dir, "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--nats-port", "0")
 		if code != exit.InUse || !strings.Contains(errs, want) {
 			t.Errorf("ledge %s: exit code %d, %q; want %d and %q", command, code, errs, exit.InUse, want)
 		}

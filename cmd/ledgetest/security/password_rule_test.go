@@ -19,7 +19,7 @@ func TestPasswordRule(t *testing.T) {
 	for password, says := range bad {
 		t.Setenv("LEDGE_ADMIN_PASSWORD", password)
 		_, stderr, code := ledgetest.Run(t, "serve", "--data-dir", t.TempDir(), "--metadata-port", "0", "--device-rest-port", "0",
-			"--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "-1")
+			"--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--nats-port", "-1")
 		if code != exit.Usage || !strings.Contains(stderr, "LEDGE_ADMIN_PASSWORD: password: "+says) {
 			t.Errorf("a first start with %q: %d %s", password, code, stderr)
 		}

@@ -125,7 +125,7 @@ func TestSwitchModes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"serve", "--secure"}, {"verify"}, {"backup", file + ".2"}, {"ca"}} {
-		_, stderr, code := ledgetest.Run(t, append(args, "--data-dir", dir, "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0")...)
+		_, stderr, code := ledgetest.Run(t, append(args, "--data-dir", dir, "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--nats-port", "0")...)
 		if code != exit.Damaged || args[0] != "verify" && !strings.Contains(stderr, "move both away") {
 			t.Errorf("%v with a damaged CA: %d %s", args, code, stderr)
 		}
@@ -321,7 +321,7 @@ func TestWelcome(t *testing.T) {
 		defer cancel()
 		// exec: control-C would end a shell that waits for Ledge too, and dash then answers 130 for both.
 		cmd := exec.CommandContext(ctx, script, "-qec", "exec "+ledgetest.Binary+" serve "+test.flag+
-			" --metadata-port 0 --device-rest-port 0 --notifications-port 0 --console-port 0 --data-port 0 --tap-port -1 --data-dir "+dir, os.DevNull)
+			" --metadata-port 0 --device-rest-port 0 --notifications-port 0 --console-port 0 --data-port 0 --nats-port -1 --data-dir "+dir, os.DevNull)
 		keys, err := cmd.StdinPipe()
 		if err != nil {
 			t.Fatal(err)
