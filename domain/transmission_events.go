@@ -3,7 +3,7 @@ package domain
 // TransmissionTried records one try of a transmission, whole as it is after it, and what follows where it has its outcome
 // now.
 type TransmissionTried struct {
-	// Topic is what taps filter on: that of the notification.
+	// Topic is the token that NATS clients filter on: that of the notification.
 	Topic        string       `json:"topic"`
 	Transmission Transmission `json:"transmission"`
 	// Notification has one open transmission less than before; nil where the transmission is open still, or where the

@@ -68,7 +68,7 @@ type Options struct {
 	// BodyBytes bounds a JSON body: 16 MiB, and twice as much for profiles. UploadBytes bounds an uploaded profile file: 8 MiB.
 	// ResourceBytes bounds a value that is posted to a resource without the attribute maxBodyBytes: 256 MiB.
 	BodyBytes, UploadBytes, ResourceBytes int64
-	// InlineBytes is the longest value that is loaded into memory and kept on the log itself: 256 KiB. A live message of the tap has at most
+	// InlineBytes is the longest value that is loaded into memory and kept on the log itself: 256 KiB. A NATS message has at most
 	// 512 KiB.
 	InlineBytes int64
 	// ElementBytes bounds one element of a JSON array, or a body that is one object: 4 MiB.
@@ -159,7 +159,7 @@ func (o Options) WithDefaults() Options {
 	o.BodyBytes = cmp.Or(o.BodyBytes, 16<<20)          // three times the JSON of 10,000 ordinary devices
 	o.UploadBytes = cmp.Or(o.UploadBytes, 8<<20)       // a profile of 10,000 resources with all their keys
 	o.ResourceBytes = cmp.Or(o.ResourceBytes, 256<<20) // a firmware image or a short video; it is streamed to a file
-	o.InlineBytes = cmp.Or(o.InlineBytes, 256<<10)     // a picture of a camera; twice as much is the most that a tap sends live
+	o.InlineBytes = cmp.Or(o.InlineBytes, 256<<10)     // a picture of a camera; a NATS message has at most twice as much
 	o.BodyMemory = cmp.Or(o.BodyMemory, 96<<20)        // six of the largest bodies, on a gateway with 1 GiB
 	if o.Memory == nil {
 		o.Memory = quota.New(o.BodyMemory)

@@ -6,10 +6,10 @@ import (
 )
 
 func TestSizeOfMessage(t *testing.T) {
-	var l messageBuffer
+	var l MessageBuffer
 	for _, h := range []Header{{{"ce-id", "17"}, {"Ledge-Chain", "00"}}, {{"A", "1"}}} {
 		for _, data := range []string{"", "body"} {
-			if got, want := sizeOfMessage("a.b", h, []byte(data)), l.of("a.b", h, []byte(data)).Size(); got != want {
+			if got, want := sizeOfMessage("a.b", h, []byte(data)), l.Of("a.b", h, []byte(data)).Size(); got != want {
 				t.Errorf("%v and %q: got %d bytes, want %d", h, data, got, want)
 			}
 		}

@@ -51,6 +51,8 @@ type AppenderOptions struct {
 	CatchUpEvents int
 	// CatchingUp is told after each Apply how many events of all that were missing at the start are applied; nil: nothing is.
 	CatchingUp func(done, total uint64)
+	// Messages says that [Appender.FollowMessages] is used.
+	Messages bool
 	// RecentEvents and RecentBytes are what is kept in memory for followers; the defaults are 2,048 and 2 MiB.
 	RecentEvents, RecentBytes int
 }
@@ -71,8 +73,8 @@ type Appender struct {
 	projection Projection
 	o          AppenderOptions
 	queue      *queue
-	recent     *recent
-	live       *live
+	recent     *recent[domain.Recorded]
+	messages   *recent[Message] // nil without AppenderOptions.Messages
 	done       sync.WaitGroup
 }
 
@@ -91,10 +93,11 @@ func NewAppender(ctx context.Context, l *Log, p Projection, o AppenderOptions) (
 	l.show()
 	last, _ := l.Last()
 	a.queue = newQueue(o.QueueRequests, o.QueueBytes)
-	a.recent = newRecent(last, o.RecentEvents, o.RecentBytes)
-	a.live = newLive(l, last == 0)
+	a.recent = newRecent(last, o.RecentEvents, o.RecentBytes, func(r *domain.Recorded) uint64 { return r.Seq })
+	if o.Messages {
+		a.messages = newRecent(last, recentMessages, recentMessageBytes, func(m *Message) uint64 { return m.Seq })
+	}
 	a.done.Go(a.run)
-	a.done.Go(a.live.run)
 	return a, nil
 }
 
@@ -151,7 +154,7 @@ func refused(err error) *domain.Error {
 
 func (a *Appender) run() {
 	defer a.recent.close()
-	defer a.live.close()
+	defer a.messages.close()
 	for {
 		select {
 		case <-a.queue.filled:
@@ -166,7 +169,7 @@ func (a *Appender) run() {
 	}
 }
 
-// step takes as many of the items as one group may hold through: decide, append, apply, answer, show to taps. It returns how many.
+// step takes as many of the items as one group may hold through: decide, append, apply, answer, hand over to followers. It returns how many.
 func (a *Appender) step(items []item) int {
 	err := a.log.err()
 	if h, ok := a.projection.(interface{ Health() error }); ok && err == nil {
@@ -191,8 +194,12 @@ func (a *Appender) step(items []item) int {
 		(*o).Appended(a.log.name, len(recorded), g.bytes(), time.Since(began))
 	}
 	a.recent.add(recorded, g.bytes())
-	if err == nil {
-		a.live.add(g.run)
+	switch end := recorded[len(recorded)-1].Seq; {
+	case a.messages == nil:
+	case err == nil:
+		a.messages.add(a.log.messagesOf(g.run), g.bytes())
+	default: // what is recorded of a group that failed is on the log
+		a.messages.skip(end)
 	}
 	return n
 }
@@ -351,9 +358,11 @@ func (a *Appender) correct(items []item, recorded []domain.Recorded, err error) 
 	}
 }
 
-// Unstored is a log whose events of some commands reach taps and are not recorded. They have no sequence and no chain hash.
+// Unstored is a log whose events of some commands are published and not recorded. They have no sequence and no chain hash.
 type Unstored struct {
 	*Appender
+	// Publish is given the message of each event that is not recorded.
+	Publish func(Message)
 	// Passes reports whether the event of a command is not recorded.
 	Passes func(domain.Command) bool
 }
@@ -381,7 +390,7 @@ func (u Unstored) Submit(ctx context.Context, requests ...domain.Request) ([]dom
 		}
 		e.header.remove(headerChain)
 		outcomes[i].Event = e.Event
-		u.live.add([]entry{e})
+		u.Publish(u.log.message(&e))
 	}
 	return outcomes, nil
 }

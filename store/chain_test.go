@@ -11,7 +11,6 @@ import (
 
 	"ledge/store"
 	"ledge/store/storetest"
-	"ledge/store/tap"
 )
 
 // TestChainByHand recomputes the chain as DESIGN.md describes it, from nothing but the stored headers and payload.
@@ -82,7 +81,6 @@ func TestChainCoversEverything(t *testing.T) {
 
 func TestCloseLeavesNoGoroutines(t *testing.T) {
 	o := options(t.TempDir())
-	o.Tap = &tap.Options{}
 	before := runtime.NumGoroutine()
 	for range 2 {
 		s := mustOpen(t, o)

@@ -102,23 +102,23 @@ func sizeOfMessage(subject string, h Header, data []byte) int {
 	return n
 }
 
-// messageBuffer is a message that is used for one event after another: the client encodes it before it returns.
-type messageBuffer struct {
-	nats.Msg
-	values []string
+// MessageBuffer is a message that is used for one event after another: the client encodes it before it returns.
+type MessageBuffer struct {
+	message nats.Msg
+	values  []string
 }
 
-// of returns the message; it holds until the next call.
-func (b *messageBuffer) of(subject string, h Header, data []byte) *nats.Msg {
-	if b.Header == nil {
-		b.Header = nats.Header{}
+// Of returns the message; it holds until the next call.
+func (b *MessageBuffer) Of(subject string, h Header, data []byte) *nats.Msg {
+	if b.message.Header == nil {
+		b.message.Header = nats.Header{}
 	}
-	clear(b.Header)
+	clear(b.message.Header)
 	b.values = b.values[:0]
 	for i, f := range h {
 		b.values = append(b.values, f.Value)
-		b.Header[f.Name] = b.values[i : i+1 : i+1]
+		b.message.Header[f.Name] = b.values[i : i+1 : i+1]
 	}
-	b.Subject, b.Reply, b.Data = subject, "", data
-	return &b.Msg
+	b.message.Subject, b.message.Reply, b.message.Data = subject, "", data
+	return &b.message
 }

@@ -124,7 +124,7 @@ func (l *Log) FailFolderSync(err error) {
 
 // GroupAt returns what is in memory for followers from a sequence on, of a group with these sequences.
 func GroupAt(from uint64, seqs ...uint64) (got []uint64) {
-	r := newRecent(0, 100, 1<<20)
+	r := newRecent(0, 100, 1<<20, seqOf)
 	var group []domain.Recorded
 	for _, seq := range seqs {
 		group = append(group, domain.Recorded{Seq: seq})
@@ -137,15 +137,7 @@ func GroupAt(from uint64, seqs ...uint64) (got []uint64) {
 	return got
 }
 
-// Stalled returns what an appender does whose taps take nothing.
-func Stalled(l *Log, p Projection) (submit func(domain.Request) domain.Outcome) {
-	a := &Appender{log: l, projection: p, recent: newRecent(0, 10, 1<<20), live: newLive(l, true)}
-	return func(r domain.Request) domain.Outcome {
-		s := &submission{ctx: context.Background(), requests: []domain.Request{r}, outcomes: make([]domain.Outcome, 1), done: make(chan struct{})}
-		a.step([]item{{s, 0}}) // returns when the next could begin
-		return s.outcomes[0]
-	}
-}
+func seqOf(r *domain.Recorded) uint64 { return r.Seq }
 
 // MarkGroups returns a block in which just the records of these events say that they begin a group, as an appender writes it.
 func MarkGroups(text []byte, stream string, n uint32, seqs ...uint64) []byte {
@@ -164,9 +156,10 @@ func MarkGroups(text []byte, stream string, n uint32, seqs ...uint64) []byte {
 // EarlierForm returns a block with its events as earlier versions stored them: under their public subjects, without ce-subject.
 func EarlierForm(text []byte, stream string, n uint32) []byte {
 	return rewritten(text, stream, n, func(r natsblock.Record) []byte {
-		m, _ := storedOf(r)
-		headers := bytes.Replace(m.Headers, []byte("\r\n"+headerSubject+": "+aboutIn(m.Headers)+"\r\n"), []byte("\r\n"), 1)
-		return natsblock.Encode(m.Seq, r.Nanos(), m.Subject, headers, m.Data)
+		subject, headers, data := r.Parts()
+		about := aboutIn(headers)
+		headers = bytes.Replace(headers, []byte("\r\n"+headerSubject+": "+about+"\r\n"), []byte("\r\n"), 1)
+		return natsblock.Encode(r.Seq(), r.Nanos(), publicSubject(string(subject), about), headers, data)
 	})
 }
 
@@ -191,9 +184,6 @@ func FrontsText(stream string, first uint64, chain string) string {
 	list := fmt.Sprintf(`{%q:{"first":%d,"chain":%q}}`, stream, first, chain)
 	return fmt.Sprintf("{\"fronts\": %s, \"sum\": \"%x\"}", list, sha256.Sum256([]byte(list)))
 }
-
-// FeedGroups is how many groups may wait to be published live.
-const FeedGroups = feedGroups
 
 // DelayAcks has what the server acknowledges arrive late, in order, or, where drop says so of the end of its subject, never.
 func (l *Log) DelayAcks(by time.Duration, drop func(subject string) bool) {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -63,21 +65,53 @@ func TestCatchUpEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestNothingWaitsForTaps holds that neither answers nor appends wait while taps take nothing, whatever the number of groups and bytes.
-func TestNothingWaitsForTaps(t *testing.T) {
-	o := options(t.TempDir())
-	s := mustOpen(t, o)
-	submit, readings := store.Stalled(s.Events(), storetest.NewProjection()), store.Stalled(s.Readings(), storetest.NewProjection())
-	for i := range uint64(store.FeedGroups + 3) {
-		if o := submit(storetest.Add(fmt.Sprint("s", i))); o.Err != nil || o.Seq != i+1 {
-			t.Fatalf("%d: %+v", i, o)
+// TestNothingWaitsForFollowers holds that neither answers nor appends wait while a follower of messages takes nothing, whatever the number of
+// groups and bytes. Then the follower gets all of them, in order, as they stand on the log.
+func TestNothingWaitsForFollowers(t *testing.T) {
+	s := mustOpen(t, options(t.TempDir()))
+	for _, l := range []*store.Log{s.Events(), s.Readings()} {
+		a, err := store.NewAppender(t.Context(), l, storetest.NewProjection(), store.AppenderOptions{Messages: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = a.Close() })
+		const most = 60
+		goOn, got := make(chan struct{}), make(chan store.Message, most)
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		go func() {
+			_ = a.FollowMessages(ctx, 1, func(group []store.Message) error {
+				<-goOn
+				for _, m := range group {
+					got <- m
+				}
+				return nil
+			})
+		}()
+		for i := range most {
+			r := storetest.Add(fmt.Sprint("s", i))
+			if l == s.Readings() {
+				r = storetest.Post("cam-1", make([]byte, 200<<10))
+			}
+			storetest.MustSubmit(t, a, r)
+		}
+		close(goOn)
+		for group, err := range l.Messages(t.Context(), 1, most) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range group {
+				if m := <-got; m.Seq != want.Seq || m.Subject != want.Subject || !slices.Equal(sorted(m.Header), sorted(want.Header)) || !bytes.Equal(m.Data, want.Data) {
+					t.Fatalf("%s: got %d %s %v\nwant %d %s %v", l.Name(), m.Seq, m.Subject, m.Header, want.Seq, want.Subject, want.Header)
+				}
+			}
 		}
 	}
-	for i := range uint64(20) {
-		if o := readings(storetest.Post("cam-1", make([]byte, 1<<20))); o.Err != nil || o.Seq != i+1 {
-			t.Fatalf("%d: %+v", i, o)
-		}
-	}
+}
+
+// sorted returns headers in the order of their names.
+func sorted(h store.Header) store.Header {
+	return slices.SortedFunc(slices.Values(h), func(a, b store.Field) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // TestRestartThatFails has the restart after a failed write fail: at an fsync of another log, which would succeed the next time, or because the

@@ -1,19 +1,22 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"iter"
 	"sort"
 	"sync"
 
 	"ledge/domain"
 )
 
-// recent is the last recorded events, in memory, for followers that keep up.
-type recent struct {
+// recent is what was recorded last, in memory, for followers that keep up.
+type recent[T any] struct {
 	maxEvents, maxBytes int
+	seq                 func(*T) uint64
 
 	mu     sync.Mutex
-	groups [][]domain.Recorded
+	groups [][]T
 	sizes  []int // bytes of each group
 	events int
 	bytes  int
@@ -22,12 +25,12 @@ type recent struct {
 	ended  bool
 }
 
-func newRecent(last uint64, maxEvents, maxBytes int) *recent {
-	return &recent{maxEvents: maxEvents, maxBytes: maxBytes, last: last, more: make(chan struct{})}
+func newRecent[T any](last uint64, maxEvents, maxBytes int, seq func(*T) uint64) *recent[T] {
+	return &recent[T]{maxEvents: maxEvents, maxBytes: maxBytes, seq: seq, last: last, more: make(chan struct{})}
 }
 
 // add takes a group and its bytes on the log, which is about what it takes in memory.
-func (r *recent) add(group []domain.Recorded, bytes int) {
+func (r *recent[T]) add(group []T, bytes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.groups, r.sizes = append(r.groups, group), append(r.sizes, bytes)
@@ -39,33 +42,48 @@ func (r *recent) add(group []domain.Recorded, bytes int) {
 		r.groups[0] = nil
 		r.groups, r.sizes = r.groups[1:], r.sizes[1:]
 	}
-	r.last = group[len(group)-1].Seq
+	r.wake(r.seq(&group[len(group)-1]))
+}
+
+// skip says that what is recorded up to a sequence is on the log, and not here.
+func (r *recent[T]) skip(last uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.groups, r.sizes, r.events, r.bytes = nil, nil, 0, 0
+	r.wake(last)
+}
+
+// wake sets the last sequence and wakes all followers. The lock is held.
+func (r *recent[T]) wake(last uint64) {
+	r.last = last
 	close(r.more)
 	r.more = make(chan struct{})
 }
 
-func (r *recent) close() {
+func (r *recent[T]) close() {
+	if r == nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ended = true
-	close(r.more)
-	r.more = make(chan struct{})
+	r.wake(r.last)
 }
 
 // from returns the group at seq, from there on, where it is in memory; behind is the last sequence to be read from the log
 // where it is not any more; more is closed when there is something new.
-func (r *recent) from(seq uint64) (group []domain.Recorded, behind uint64, more <-chan struct{}, ended bool) {
+func (r *recent[T]) from(seq uint64) (group []T, behind uint64, more <-chan struct{}, ended bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if seq > r.last {
 		return nil, 0, r.more, r.ended
 	}
-	if len(r.groups) == 0 || seq < r.groups[0][0].Seq {
+	if len(r.groups) == 0 || seq < r.seq(&r.groups[0][0]) {
 		return nil, r.last, r.more, r.ended
 	}
-	at := sort.Search(len(r.groups), func(i int) bool { return r.groups[i][len(r.groups[i])-1].Seq >= seq })
+	at := sort.Search(len(r.groups), func(i int) bool { return r.seq(&r.groups[i][len(r.groups[i])-1]) >= seq })
 	group = r.groups[at]
-	i := sort.Search(len(group), func(i int) bool { return group[i].Seq >= seq })
+	i := sort.Search(len(group), func(i int) bool { return r.seq(&group[i]) >= seq })
 	return group[i:], 0, r.more, r.ended
 }
 
@@ -73,19 +91,33 @@ func (r *recent) from(seq uint64) (group []domain.Recorded, behind uint64, more 
 // group at once when it is recorded and applied. It returns when ctx ends, when f fails, when the log cannot be read, or,
 // with domain.Unavailable, when the appender closes. f must not change or keep the slice.
 func (a *Appender) Follow(ctx context.Context, from uint64, f func([]domain.Recorded) error) error {
+	return follow(ctx, a.recent, from, f, func(from, to uint64) iter.Seq2[[]domain.Recorded, error] { return a.log.groups(ctx, from, to) })
+}
+
+// follow calls f with each group from a sequence on. onLog reads those that are not in memory any more.
+func follow[T any](ctx context.Context, r *recent[T], from uint64, f func([]T) error, onLog func(from, to uint64) iter.Seq2[[]T, error]) error {
 	next := max(from, 1)
+	take := func(group []T) error {
+		if len(group) == 0 {
+			return nil
+		}
+		next = r.seq(&group[len(group)-1]) + 1
+		return f(group)
+	}
 	for ctx.Err() == nil {
-		group, behind, more, ended := a.recent.from(next)
+		group, behind, more, ended := r.from(next)
 		switch {
 		case behind > 0:
-			if err := a.history(ctx, &next, behind, f); err != nil {
-				return err
+			for group, err := range onLog(next, behind) {
+				if err := cmp.Or(take(group), err); err != nil {
+					return err
+				}
 			}
+			next = max(next, behind+1) // the rest is gone for reasons of age
 		case len(group) > 0:
-			if err := f(group); err != nil {
+			if err := take(group); err != nil {
 				return err
 			}
-			next = group[len(group)-1].Seq + 1
 		case ended:
 			return domain.Errorf(domain.Unavailable, "ledge is stopping")
 		default:
@@ -96,20 +128,4 @@ func (a *Appender) Follow(ctx context.Context, from uint64, f func([]domain.Reco
 		}
 	}
 	return ctx.Err()
-}
-
-func (a *Appender) history(ctx context.Context, next *uint64, to uint64, f func([]domain.Recorded) error) error {
-	for g, err := range a.log.groups(ctx, *next, to) {
-		if len(g) > 0 {
-			if err := f(g); err != nil {
-				return err
-			}
-			*next = g[len(g)-1].Seq + 1
-		}
-		if err != nil {
-			return err
-		}
-	}
-	*next = max(*next, to+1) // the rest is gone for reasons of age
-	return nil
 }

@@ -19,7 +19,7 @@ import (
 // writer publishes groups of events to the stream's server, and makes them durable. One group is under way at a time.
 type writer struct {
 	log      *Log
-	message  messageBuffer
+	message  MessageBuffer
 	conn     *nats.Conn // of this log alone: another log's large message does not hold it up
 	inbox    string     // what the subjects of acknowledgements begin with
 	acks     chan *nats.Msg
@@ -76,7 +76,7 @@ func (g *group) publish(ack bool) {
 	e := &g.run[at]
 	h := e.header
 	h.set(headerFence, fence(e.Seq-1, at == 0))
-	m := g.message.of(g.log.ingest+storedToken, h, e.data)
+	m := g.message.Of(g.log.ingest+storedToken, h, e.data)
 	if ack {
 		m.Reply = g.reply() + strconv.Itoa(at)
 	}

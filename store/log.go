@@ -149,7 +149,7 @@ type bounds struct {
 	first uint64
 	last  uint64
 	chain Chain
-	// shown is how far the state has it, with its chain: what taps are told.
+	// shown is how far the state has it, with its chain: what NATS clients are told.
 	shown      uint64
 	shownChain Chain
 }

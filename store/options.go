@@ -7,7 +7,6 @@ import (
 
 	"ledge/domain"
 	"ledge/store/osfile"
-	"ledge/store/tap"
 )
 
 // Checkpoint is a sequence that was durable on a log, with its chain hash: the last event that a projection has applied.
@@ -22,8 +21,6 @@ type Checkpoint struct {
 type Options struct {
 	// Dir is the folder of the server's store; it is made where it is missing.
 	Dir string
-	// Tap is the server for taps; nil is none. Its Logger is the store's if it has none.
-	Tap *tap.Options
 	// ReserveBytes of free disk are left alone: appends that would touch them are refused with domain.Full. The default
 	// is 64 MiB; readings leave ReadingsReserveBytes, four times as much by default, so that they fill up first.
 	ReserveBytes, ReadingsReserveBytes int64
@@ -60,11 +57,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.streamDir == nil {
 		o.streamDir = streamDir
-	}
-	if o.Tap != nil {
-		t := *o.Tap
-		t.Logger = cmp.Or(t.Logger, o.Logger)
-		o.Tap = &t
 	}
 	return o
 }

@@ -8,7 +8,7 @@ import (
 
 // What is kept for followers is bounded by what it takes on the log, whatever the events are.
 func TestRecentIsBoundedInBytes(t *testing.T) {
-	r := newRecent(0, 100, 1000)
+	r := newRecent(0, 100, 1000, seqOf)
 	for seq := range uint64(10) {
 		r.add([]domain.Recorded{{Seq: seq + 1}}, 300)
 	}
@@ -26,7 +26,7 @@ func TestRecentIsBoundedInBytes(t *testing.T) {
 
 // A follower gets the group that has its sequence, from there on, whichever it is.
 func TestRecentFindsTheGroup(t *testing.T) {
-	r := newRecent(4, 100, 1000)
+	r := newRecent(4, 100, 1000, seqOf)
 	for _, g := range [][]domain.Recorded{{{Seq: 5}}, {{Seq: 6}, {Seq: 7}}, {{Seq: 8}, {Seq: 9}, {Seq: 10}}} {
 		r.add(g, 10)
 	}

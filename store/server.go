@@ -13,7 +13,6 @@ import (
 
 	"ledge/store/natsblock"
 	"ledge/store/natsserver"
-	"ledge/store/tap"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -33,9 +32,6 @@ const (
 	healthAsks = 100
 )
 
-// What is recorded must fit into a live message.
-const _ = uint(tap.MessageMost - maxPayload)
-
 // user is the login of our connections to the server of the log.
 const user = "ledge"
 
@@ -44,7 +40,7 @@ func logAccounts(password string) string {
 	return fmt.Sprintf("accounts { %s { jetstream: enabled, users: [{user: %s, password: %q}] } }\n", accountName, user, password)
 }
 
-// node is the server of the log, in this process. It listens nowhere; taps have a server of their own, [tap.Server].
+// node is the server of the log, in this process. It listens nowhere; the clients of others have a server of their own, package bus.
 type node struct {
 	server   *server.Server
 	password string
@@ -152,7 +148,7 @@ func streamConfig(st stream) server.StreamConfig {
 		SubjectTransform: &server.SubjectTransformConfig{Source: st.ingest + ">", Destination: st.public + ">"},
 		Retention:        server.LimitsPolicy, Storage: server.FileStorage, Discard: server.DiscardOld, Replicas: 1,
 		MaxConsumers: -1, MaxMsgs: -1, MaxMsgsPer: -1, MaxMsgSize: -1, MaxBytes: -1,
-		Duplicates: 100 * time.Millisecond, AllowDirect: true,
+		Duplicates: 100 * time.Millisecond,
 		DenyDelete: st.forever, // no DenyPurge: what is archived leaves the log, and nobody else is in this account
 	}
 	return c
@@ -162,7 +158,7 @@ func streamConfig(st stream) server.StreamConfig {
 // it is told, so only what we set is compared.
 func asked(have, want server.StreamConfig) bool {
 	return have.MaxAge == want.MaxAge && have.MaxBytes == want.MaxBytes && have.DenyDelete == want.DenyDelete &&
-		have.DenyPurge == want.DenyPurge && have.AllowDirect == want.AllowDirect && have.Duplicates == want.Duplicates && have.Compression == want.Compression &&
+		have.DenyPurge == want.DenyPurge && have.Duplicates == want.Duplicates && have.Compression == want.Compression &&
 		len(have.Subjects) == 1 && have.Subjects[0] == want.Subjects[0] &&
 		have.SubjectTransform != nil && *have.SubjectTransform == *want.SubjectTransform
 }

@@ -14,13 +14,11 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/nats-io/nats.go"
 
 	"ledge/domain"
 	"ledge/projections"
 	"ledge/store"
 	"ledge/store/storetest"
-	"ledge/store/tap"
 )
 
 // device is a device as EdgeX's examples have it, with so many labels and protocols.
@@ -125,13 +123,12 @@ func blockBytes(t *testing.T, dir string) (n int64) {
 	return n
 }
 
-// TestShortChainByHand recomputes the chain of the log of changes as DESIGN.md describes it, from what a tap gets of history:
+// TestShortChainByHand recomputes the chain of the log of changes as DESIGN.md describes it, from the messages as they stand on the log:
 // of messages in the short form, and of such as earlier versions wrote.
 func TestShortChainByHand(t *testing.T) {
 	o := options(t.TempDir())
-	o.Tap = &tap.Options{}
 	s := mustOpen(t, o)
-	a, nc := storetest.MustAppender(t, s.Events(), storetest.NewProjection()), mustReadHistory(t, s)
+	a := storetest.MustAppender(t, s.Events(), storetest.NewProjection())
 	foreign := request(storetest.Add("d").Command, "c-1")
 	foreign.EventID = "AAAAAAAAAAAAAAAAAAAAAA" // which could be taken for a UUID in the short form
 	storetest.MustSubmit(t, a, request(storetest.Add("a").Command, ""), request(storetest.Add("b").Command, uuid.NewString()), storetest.Add("c"), foreign)
@@ -166,11 +163,14 @@ func TestShortChainByHand(t *testing.T) {
 	}
 	long := []int{3, len(want) - 2, len(want) - 1}
 	prev := make([]byte, 32)
-	for seq := range len(want) {
-		m, err := nc.Request("$JS.API.DIRECT.GET.LEDGE_EVENTS", fmt.Appendf(nil, `{"seq":%d}`, seq+1), patience)
+	var messages []store.Message
+	for group, err := range s.Events().Messages(t.Context(), 1, uint64(len(want))) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		messages = append(messages, group...)
+	}
+	for seq, m := range messages {
 		sum := byHand(t, prev, uint64(seq+1), m)
 		chain := m.Header.Get("Ledge-Chain")
 		short := len(chain) == 43
@@ -187,7 +187,7 @@ func TestShortChainByHand(t *testing.T) {
 	}
 }
 
-func byHand(t *testing.T, prev []byte, seq uint64, m *nats.Msg) []byte {
+func byHand(t *testing.T, prev []byte, seq uint64, m store.Message) []byte {
 	t.Helper()
 	h := func(name string) string {
 		v := m.Header.Get(name)
@@ -196,7 +196,7 @@ func byHand(t *testing.T, prev []byte, seq uint64, m *nats.Msg) []byte {
 		}
 		switch name {
 		case "ce-subject":
-			return strings.ReplaceAll(strings.SplitN(m.Header.Get("Nats-Subject"), ".", 3)[2], ".", "/")
+			return strings.ReplaceAll(strings.SplitN(m.Subject, ".", 3)[2], ".", "/")
 		case "content-type":
 			return map[bool]string{true: "application/json", false: v}[v == ""]
 		case "Ledge-Actor":

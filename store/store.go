@@ -4,8 +4,7 @@
 // each in turn, appends the events in groups with one fsync for the group, has them applied to a [Projection], and only
 // then answers. [Log.Read] and [Appender.Follow] give the events back, in order, with the chain of hashes verified.
 //
-// Taps are other people's NATS clients. They reach an account of their own, which sees recorded events and can change
-// nothing. DESIGN.md says why things are as they are, and gives the bytes of the chain.
+// NATS clients of others never reach this server: package bus has a server of its own with copies. DESIGN.md says why things are as they are, and gives the bytes of the chain.
 package store
 
 import (
@@ -20,7 +19,6 @@ import (
 	"time"
 
 	"ledge/store/osfile"
-	"ledge/store/tap"
 )
 
 // Store is the open log: the server and its three streams.
@@ -28,8 +26,7 @@ type Store struct {
 	o        Options
 	id       string // of the data folder
 	node     *node
-	tap      *tap.Server // nil without taps
-	logs     [3]*Log     // in the order of streams
+	logs     [3]*Log // in the order of streams
 	observer atomic.Pointer[Observer]
 
 	// restartLock is held for reading during an append, and for writing during a restart of JetStream, which serves all streams.
@@ -50,9 +47,6 @@ type Store struct {
 // damaged store names the damage; nothing is changed then. What a crash left unfinished is finished.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o = o.withDefaults()
-	if err := o.Tap.Check(ctx); err != nil {
-		return nil, err
-	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
@@ -84,7 +78,6 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	if err := s.open(ctx); err != nil {
-		s.tap.Close()
 		s.node.close()
 		return nil, err
 	}
@@ -130,20 +123,11 @@ func (s *Store) open(ctx context.Context) error {
 			return err
 		}
 	}
-	if s.o.Tap != nil {
-		var err error
-		if s.tap, err = tap.Start(ctx, *s.o.Tap, newTapSource(s)); err != nil {
-			return err
-		}
-	}
 	ctx, s.stop = context.WithCancel(context.Background())
 	s.background.Go(func() { s.verifyRest(ctx) })
 	s.background.Go(func() { s.recordSegments(ctx) })
 	return nil
 }
-
-// Tap is the server for taps. It is nil without taps; its methods can be called on nil.
-func (s *Store) Tap() *tap.Server { return s.tap }
 
 // Events is the stream of changes to profiles, devices, services and subscriptions, kept for ever.
 func (s *Store) Events() *Log { return s.logs[0] }
@@ -189,7 +173,6 @@ func (s *Store) Close() error {
 
 func (s *Store) close() error {
 	s.stop()
-	s.tap.Close()
 	s.background.Wait()
 	s.restartLock.Lock()
 	defer s.restartLock.Unlock()

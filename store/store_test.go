@@ -9,7 +9,7 @@ import (
 	"ledge/store/storetest"
 )
 
-// options opens a store without a tap listener in dir.
+// options opens a store in dir.
 func options(dir string) store.Options {
 	return store.Options{Dir: dir, ReserveBytes: 1 << 20, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 }
@@ -25,9 +25,6 @@ func mustOpen(tb testing.TB, o store.Options) *store.Store {
 			tb.Errorf("close: %v", err)
 		}
 	})
-	if err := s.Tap().Listen(tb.Context()); err != nil {
-		tb.Fatalf("listen for taps: %v", err)
-	}
 	return s
 }
 

@@ -25,7 +25,7 @@ const (
 // stream is one of the three streams as it is meant to be.
 type stream struct {
 	name string
-	// public is the prefix under which taps see the events, ingest the private one under which they are appended.
+	// public is the prefix under which NATS clients see the events, ingest the private one under which they are appended.
 	public, ingest string
 	// forever: nothing is ever removed; what is in an archive may leave the log.
 	forever bool
@@ -60,7 +60,7 @@ func (s *stream) filed(m Message) error {
 // under their public subjects, which have two tokens or more after the stream's.
 const storedToken = "entry"
 
-// publicSubject is the subject under which taps and users see an event that is stored under a subject and is about something.
+// publicSubject is the subject under which NATS clients and users see an event that is stored under a subject and is about something.
 func publicSubject(stored, about string) string {
 	stream, ok := strings.CutSuffix(stored, storedToken)
 	if !ok || strings.Count(stream, ".") != 2 || about == "" {

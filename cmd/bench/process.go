@@ -35,6 +35,7 @@ type process struct {
 	// deviceREST is that of device-rest.
 	deviceREST string
 	console    string // that of the console
+	nats       string // the URL for NATS clients
 	// tls and token are those of secure mode; nil and empty in open mode.
 	tls   *tls.Config
 	token string
@@ -140,6 +141,7 @@ func (p *process) readAddresses(line []byte) error {
 	}
 	p.console, p.metadata, p.deviceREST = address(services.Console), address(services.Metadata), address(services.DeviceREST)
 	p.notes, p.data = address(services.Notifications), address(services.Data)
+	p.nats, _ = ready["nats"].(string)
 	return err
 }
 

@@ -57,7 +57,7 @@ func (b *bench) startModes(ctx context.Context) (both [2]*process, done func(), 
 		stops = append(stops, remove)
 		var flags []string
 		if mode == "secure" {
-			flags = []string{"--secure", "--tap-host", "127.0.0.1"}
+			flags = []string{"--secure", "--nats-host", "127.0.0.1"}
 			for _, one := range services.REST() {
 				flags = append(flags, "--"+one.Setting+"-host", "127.0.0.1")
 			}

@@ -37,6 +37,9 @@ func Main(m *testing.M) int {
 		return RunNATS(os.Args[1:])
 	}
 	dir, err := os.MkdirTemp("", "ledge-test-*")
+	if err == nil {
+		err = findPythonModules()
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -82,7 +85,7 @@ type Node struct {
 	Log *Output
 
 	URLs                                                        map[string]string // of the HTTP services by name, as the ready line gives them
-	Metadata, CoreData, DeviceREST, Notifications, Console, Tap string            // some of them, and the tap
+	Metadata, CoreData, DeviceREST, Notifications, Console, Tap string            // some of them, and the NATS bus
 	Exited                                                      chan struct{}
 	Err                                                         error
 }
@@ -152,7 +155,7 @@ func (p *Node) WaitReady() error {
 				Contracts.Know(one.Folder, p.URLs[one.Name])
 			}
 			p.Metadata, p.CoreData, p.DeviceREST = p.URLs[services.Metadata], p.URLs[services.Data], p.URLs[services.DeviceREST]
-			p.Notifications, p.Console, p.Tap = p.URLs[services.Notifications], p.URLs[services.Console], LogField(line, "tap")
+			p.Notifications, p.Console, p.Tap = p.URLs[services.Notifications], p.URLs[services.Console], LogField(line, "nats")
 			return nil
 		}
 		select {

@@ -143,7 +143,7 @@ func (s *Secured) Specification(port int) []Step {
 // MailPassword is the password of the mail server that secured nodes are told.
 const MailPassword = "mail-pass-4711-not-to-be-seen"
 
-// TapAs connects to the tap with a token.
+// TapAs connects to the bus with a token.
 func (s *Secured) TapAs(t *testing.T, token string, o ...nats.Option) (*nats.Conn, error) {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(s.Tap, "tls://"))

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"testing"
 
 	"github.com/nats-io/nats.go"
@@ -12,7 +13,7 @@ import (
 // NATSCommand is NATS' command line client. Where it is not installed, this test's program is linked under its name.
 const NATSCommand = "nats"
 
-// RunNATS is `nats sub` with the flags that docs/reference/taps.md shows, and prints as it does.
+// RunNATS is `nats sub` with the flags that docs/reference/nats.md shows, and prints as it does.
 func RunNATS(args []string) int {
 	flags := flag.NewFlagSet("nats sub", flag.ExitOnError)
 	raw, headers, count := flags.Bool("raw", false, ""), flags.Bool("headers-only", false, ""), flags.Int("count", 1, "")
@@ -49,10 +50,10 @@ func show(m *nats.Msg, raw, headersOnly bool) {
 	}
 }
 
-// TapClient is a NATS client of the kind that anybody may connect.
+// TapClient is a NATS client with a subscription to live messages.
 type TapClient struct{ sub *nats.Subscription }
 
-// TapSubscribe connects to the tap and subscribes to a subject.
+// TapSubscribe connects to the bus and subscribes to a subject.
 func (p *Node) TapSubscribe(tb testing.TB, subject string) *TapClient {
 	tb.Helper()
 	nc, err := nats.Connect(p.Tap)
@@ -80,13 +81,33 @@ func (s *TapClient) Next(tb testing.TB) *nats.Msg {
 	return m
 }
 
-// HistoryConn is the connection that docs/reference/taps.md describes for reading the streams.
-func HistoryConn(p *Node, tb testing.TB) *nats.Conn {
-	tb.Helper()
-	nc, err := nats.Connect(p.Tap, nats.UserInfo("history", "history"))
-	if err != nil {
-		tb.Fatal(err)
+// FindNATS returns the nats command, and skips the test if it is not installed. A test calls it before it starts anything.
+func FindNATS(t *testing.T) string {
+	t.Helper()
+	own := Repo("bin", NATSCommand)
+	if info, err := os.Stat(own); err == nil && info.Mode().IsRegular() {
+		return own
 	}
-	tb.Cleanup(nc.Close)
-	return nc
+	path, err := exec.LookPath(NATSCommand)
+	if err != nil {
+		t.Skip("the nats command is not installed: make testtools installs it in bin")
+	}
+	return path
+}
+
+// NeedNATSPython skips the test if nats-py is not installed. A test calls it before it starts anything.
+func NeedNATSPython(t *testing.T) {
+	t.Helper()
+	if exec.Command(Python, "-c", "import nats").Run() != nil {
+		t.Skip("nats-py is not installed: make testtools installs it in bin, with Debian's packages python3 and python3-pip")
+	}
+}
+
+// findPythonModules has Python find the modules that make testtools installs.
+func findPythonModules() error {
+	modules := Repo("bin", "python")
+	if info, err := os.Stat(modules); err == nil && info.IsDir() {
+		return os.Setenv("PYTHONPATH", modules)
+	}
+	return nil
 }

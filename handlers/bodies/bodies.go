@@ -6,6 +6,9 @@
 package bodies
 
 import (
+	"context"
+	"time"
+
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
@@ -20,11 +23,12 @@ type Bodies struct {
 	bytes         int64 // of memory
 	pace          Pace
 	count, memory *quota.Quota
+	turn          chan struct{} // has one element while a request waits for memory
 }
 
 // New returns the bodies of a service: inFlight at a time, with memory, which has so many bytes in all.
 func New(inFlight int, memory *quota.Quota, bytes int64, pace Pace) *Bodies {
-	return &Bodies{inFlight, bytes, pace, quota.New(int64(inFlight)), memory}
+	return &Bodies{inFlight, bytes, pace, quota.New(int64(inFlight)), memory, make(chan struct{}, 1)}
 }
 
 // Admit lets a request with a body in while its client has less than its share of the number. A body that is loaded as a whole takes
@@ -70,11 +74,34 @@ func bodyOf(c *gin.Context) *timedBody {
 // hold takes n bytes of memory for a request with a body that was let in, or refuses it.
 func (b *Bodies) hold(c *gin.Context, n int64) error {
 	body := bodyOf(c)
-	if !b.memory.Take(body.client, n) {
+	if err := b.take(c.Request.Context(), body.client, n); err != nil {
 		hangUp(c)
-		return b.noMemory()
+		return err
 	}
 	body.held += n
+	return nil
+}
+
+// memoryWait is how long a request waits for memory.
+const memoryWait = time.Second
+
+// take takes memory for a request. If it is not free, one request at a time waits for it and the others are refused.
+// So of many requests that arrive together, each with a part of its memory, at least one is served.
+func (b *Bodies) take(ctx context.Context, client string, n int64) error {
+	if b.memory.Take(client, n) {
+		return nil
+	}
+	select {
+	case b.turn <- struct{}{}:
+		defer func() { <-b.turn }()
+	default:
+		return b.noMemory()
+	}
+	ctx, cancel := context.WithTimeout(ctx, memoryWait)
+	defer cancel()
+	if b.memory.Wait(ctx, client, n) != nil {
+		return b.noMemory()
+	}
 	return nil
 }
 

@@ -1,6 +1,8 @@
 package bodies
 
 import (
+	"context"
+
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
@@ -13,6 +15,7 @@ const entryBytes = 96
 // EntryMemory is the memory that the entries of a request's lists and objects take, decoded, beside its text.
 type EntryMemory struct {
 	of     *Bodies
+	ctx    context.Context
 	client string
 	// room is how much of the client's share of the memory is left to the request beside its text, held how much of that it has.
 	room, held int64
@@ -20,7 +23,7 @@ type EntryMemory struct {
 
 // EntryMemory returns the room of a request, of which it holds nothing yet.
 func (b *Bodies) EntryMemory(c *gin.Context) *EntryMemory {
-	r := &EntryMemory{of: b, client: connections.Client(c.Request), room: b.memory.Most()}
+	r := &EntryMemory{of: b, ctx: c.Request.Context(), client: connections.Client(c.Request), room: b.memory.Most()}
 	if c.Request.ContentLength != 0 {
 		r.room -= bodyOf(c).counted
 	}
@@ -37,8 +40,8 @@ func (r *EntryMemory) HoldBytes(n int64) error {
 		return domain.Errorf(domain.TooLarge, "the entries of lists and objects take %d bytes of memory, and of %d bytes for one request "+
 			"%d are taken; send it in a request of its own, or split it", n, r.room, r.held)
 	}
-	if !r.of.memory.Take(r.client, n) {
-		return r.of.noMemory()
+	if err := r.of.take(r.ctx, r.client, n); err != nil {
+		return err
 	}
 	r.held += n
 	return nil

@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// mostSettings bounds the body of a PUT, in bytes. A live message of the tap has room for it.
+	// mostSettings bounds the body of a PUT, in bytes. A live message of the NATS bus has room for it.
 	mostSettings = 256 << 10
 	// mostAnswer bounds the answer of a device service to a GET, in bytes; mostShort its answer to a PUT.
 	mostAnswer, mostShort = 16 << 20, 64 << 10

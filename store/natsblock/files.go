@@ -79,11 +79,18 @@ func (f *Files) Bytes() (int64, error) {
 	all, err := f.List()
 	var sum int64
 	for _, n := range all {
-		if st, err := os.Stat(f.Path(n)); err == nil {
-			sum += st.Size()
-		}
+		sum += f.Size(n)
 	}
 	return sum, err
+}
+
+// Size returns the size of a block, in bytes; 0 if there is none.
+func (f *Files) Size(n uint32) int64 {
+	st, err := os.Stat(f.Path(n))
+	if err != nil {
+		return 0
+	}
+	return st.Size()
 }
 
 // firstChunk is how many bytes [Files.First] reads at first.

@@ -71,8 +71,8 @@ func TestScanNamesEveryFlip(t *testing.T) {
 	}
 }
 
-// TestScanNamesTornHead cuts a block inside the head of its last record, as a power cut does: what was not written reads as zeros. The scan
-// names the part from the first byte of this record on, although its length may look valid.
+// TestScanNamesTornHead cuts a block inside the head of its last record, as a power cut does: the rest reads as zeros.
+// The scan names the part from the first byte of this record on, although its length may look valid.
 func TestScanNamesTornHead(t *testing.T) {
 	f, text, at := mustWriteBlock(t, []byte("one"), []byte("two"), []byte("three"))
 	for kept := range headBytes {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"golang.org/x/time/rate"
 )
 
 // Start starts a server with these options. client names the client on a connection of the server, for the log; it is nil for a server that
@@ -23,7 +24,7 @@ func Start(ctx context.Context, o *server.Options, logger *slog.Logger, client f
 	if err != nil {
 		return nil, fmt.Errorf("nats server: %w", err)
 	}
-	lines := &serverLog{to: logger.With("from", "nats-server"), client: client, fatal: make(chan string, 1)}
+	lines := &serverLog{to: logger.With("from", "nats-server"), client: client, fatal: make(chan string, 1), clients: rate.NewLimiter(rate.Every(time.Second), 60)}
 	s.SetLoggerV2(lines, false, false, false)
 	s.Start()
 	select {
@@ -62,6 +63,8 @@ type serverLog struct {
 	client func(cid uint64) string // nil for a server that has only connections of Ledge
 	once   sync.Once
 	fatal  chan string
+	// clients bounds the lines about clients.
+	clients *rate.Limiter
 }
 
 // intended are warnings of the server about what is intended: the passwords are made for each run or protect nothing,
@@ -86,11 +89,14 @@ func (l *serverLog) Warnf(f string, v ...any) {
 func (l *serverLog) Errorf(f string, v ...any) { l.warn(fmt.Sprintf(f, v...)) }
 
 // warn logs a line. One about a client names the client apart, so that no client's lines are taken for those of another or of the
-// server itself.
+// server itself. There are 60 of those at once and one a second at most.
 func (l *serverLog) warn(line string) {
 	about := aboutClient.FindStringSubmatch(line)
 	if about == nil || l.client == nil {
 		l.to.Warn(line)
+		return
+	}
+	if !l.clients.Allow() {
 		return
 	}
 	cid, _ := strconv.ParseUint(about[1], 10, 64)
@@ -98,7 +104,7 @@ func (l *serverLog) warn(line string) {
 	if len(reason) > longestReason {
 		reason = strings.ToValidUTF8(reason[:longestReason], "") + "…"
 	}
-	l.to.Warn("tap complains or is refused", "client", l.client(cid), "reason", reason)
+	l.to.Warn("NATS client complains or is refused", "client", l.client(cid), "reason", reason)
 }
 
 // aboutClient is how the server's lines about a client begin.

@@ -27,8 +27,10 @@ type Config struct {
 	DataDir string
 
 	listen          map[string]*listenAddress // by service
-	TapHost         string
-	TapPort         int
+	NATSHost        string
+	NATSPort        int
+	BusMaxBytes     Size
+	HubURL          texts
 	AllowInsecure   bool
 	AllowHosts      texts
 	TrustedOrigins  texts

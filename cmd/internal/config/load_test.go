@@ -38,7 +38,7 @@ func TestSettingsAreRefused(t *testing.T) {
 		says string
 	}{
 		"empty address":            {[]string{"--data-host", ""}, `setting data-host: "": give an address`},
-		"empty tap address":        {[]string{"--tap-host", ""}, `setting tap-host: "": give an address`},
+		"empty NATS address":       {[]string{"--nats-host", ""}, `setting nats-host: "": give an address`},
 		"size without a number":    {[]string{"--disk-reserve", "lots"}, `--disk-reserve: "lots": is no size; write it as 512, 64KiB, 16M or 10G`},
 		"size in powers of ten":    {[]string{"--disk-reserve", "10GB"}, `--disk-reserve: "10GB": is no size`},
 		"size in small letters":    {[]string{"--disk-reserve", "10g"}, `--disk-reserve: "10g": is no size`},

@@ -38,6 +38,8 @@ var replacedSettings = map[string]string{
 	"smtp-tls":               "use the scheme of smtp-server: smtp, smtps or smtp+plain",
 	"strict-profile-changes": "use strict-profiles=changes",
 	"strict-profile-deletes": "use strict-profiles=deletes",
+	"tap-host":               "use nats-host",
+	"tap-port":               "use nats-port",
 	"tls-min-version":        "TLS 1.2 and 1.3 are accepted. Leave it out",
 	"validate-units":         "units-file turns it on",
 }

@@ -15,8 +15,8 @@ func (c *Config) BindSettings() [][2]string {
 		host, _ := c.ListenAt(one)
 		list = append(list, [2]string{one.Setting + "-host", host})
 	}
-	if c.TapPort >= 0 {
-		list = append(list, [2]string{"tap-host", c.TapHost})
+	if c.NATSPort >= 0 {
+		list = append(list, [2]string{"nats-host", c.NATSHost})
 	}
 	return list
 }

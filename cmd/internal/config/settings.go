@@ -135,8 +135,10 @@ func addAddressSettings(c *Config) {
 		c.portVar(f, &at.port, one.Setting+"-port", one.Port, 0, "TCP port of "+one.About+"; 0 takes a free one")
 		c.listen[one.Name] = at
 	}
-	c.hostVar(f, &c.TapHost, "tap-host", "address of the NATS listener for taps, which read everything")
-	c.portVar(f, &c.TapPort, "tap-port", 4222, -1, "TCP port of the NATS listener for taps; 0 takes a free one, -1 turns it off")
+	c.hostVar(f, &c.NATSHost, "nats-host", "address of the NATS server for clients, which read everything")
+	c.portVar(f, &c.NATSPort, "nats-port", 4222, -1, "TCP port of the NATS server for clients; 0 takes a free one, -1 turns it off")
+	f.Var(newTexts(&c.HubURL, checkHub, ""), "hub-url", "comma-separated leafnode URLs of a NATS cluster that reads the copies, with this node's name as the user, such as tls://edge-1@hub.example:7422")
+	c.mustBe("hub-url", func() string { return hubCure(c) })
 	f.BoolVar(&c.AllowInsecure, "allow-insecure", false, "allow addresses beyond loopback without --secure; every machine that reaches them reads and changes everything without a login")
 	c.mustBe("allow-insecure", func() string {
 		if c.Secure && c.AllowInsecure {
@@ -154,6 +156,13 @@ func addRetentionSettings(c *Config) {
 	f.Var(newSize(&c.ReadingsMaxBytes, 10<<30), "readings-max-bytes", "size on disk, including large values, at which the oldest readings are removed; 0 for no limit")
 	c.timeVar(f, &c.ReadingsMaxAge, "readings-max-age", 0, "age at which readings are removed; 0 keeps them")
 	f.Var(&c.ReadingsRetention, "readings-retention", "comma-separated rules that remove readings earlier, such as camera.*.jpeg age=24h bytes=10GiB, *.*.* count=1000; the first that matches profile.device.resource applies")
+	f.Var(newSize(&c.BusMaxBytes, 64<<20), "bus-max-bytes", "size of the copy of each log that NATS clients read, 1MiB or more; 0 keeps none: clients only hear live messages")
+	c.mustBe("bus-max-bytes", func() string {
+		if c.BusMaxBytes > 0 && c.BusMaxBytes < 1<<20 {
+			return "use 1MiB or more, or 0 for no copies"
+		}
+		return ""
+	})
 	f.Var(newSize(&c.NotificationsMaxBytes, 1<<30), "notifications-max-bytes", "size at which the oldest notifications are removed; 0 for no limit")
 	c.timeVar(f, &c.NotificationsMaxAge, "notifications-max-age", 0, "age since the last change at which notifications are removed; 0 keeps them")
 	f.Var(newSize(&c.EventsMaxBytes, 0), "events-max-bytes", "size at which the oldest changes move from the log to an archive, 16MiB or more; 0 archives none by size")
@@ -231,7 +240,7 @@ func addDeliverySettings(c *Config) {
 
 func addEdgeXSettings(c *Config) {
 	f := c.group("EdgeX API")
-	f.BoolVar(&c.PersistData, "persist-data", true, "store posted events and values, EdgeX's PersistData. With false they reach taps only, those above 8 MiB without data")
+	f.BoolVar(&c.PersistData, "persist-data", true, "store posted events and values, EdgeX's PersistData. With false they reach NATS clients only, those above 512 KiB without data")
 	c.numberVar(f, &c.MaxResultCount, "max-result-count", 1024, 1, 1<<16, "maximum number of list entries in one answer, EdgeX's MaxResultCount. A larger limit in a query is answered 400")
 	f.Var(newTexts(&c.StrictProfiles, checkStrict, ""), "strict-profiles", "comma-separated list of what is refused with 423 for device profiles: changes (replacing, removing parts), deletes. EdgeX's ProfileChange settings")
 	f.StringVar(&c.UnitsFile, "units-file", "", "TOML or YAML file of the units of measure; device resources with other units are refused with 400. Default: no check")

@@ -14,6 +14,9 @@ type Paths struct {
 // Log returns the folder of the log.
 func (p Paths) Log() string { return filepath.Join(p.Data, "nats") }
 
+// Bus is the folder of the copies of the logs for NATS clients. It can be removed while the server is stopped.
+func (p Paths) Bus() string { return filepath.Join(p.Data, "bus") }
+
 // Payloads returns the folder of the values that are too large for the log.
 func (p Paths) Payloads() string { return filepath.Join(p.Data, "payloads") }
 

@@ -7,6 +7,7 @@ import (
 	"ledge/cmd/internal/retention"
 	"ledge/domain"
 	"ledge/handlers/connections"
+	"ledge/store/bus"
 )
 
 var (
@@ -67,11 +68,14 @@ var (
 	ofCertificate = []measure[time.Duration]{
 		{"ledge_tls_certificate_expires_seconds", "Time until the certificate of the server expires; negative after that.", time.Duration.Seconds},
 	}
-	ofTap = []measure[int]{
-		{"ledge_tap_refused_total", "Connections of NATS clients that were refused or ended since the start, by reason.", count},
+	ofNATS = []measure[int]{
+		{"ledge_nats_refused_total", "Connections of NATS clients that were refused or ended since the start, by reason.", count},
 	}
-	ofTapClients = []measure[int]{
-		{"ledge_tap_clients", "NATS clients that are connected to the tap.", count},
+	ofNATSClients = []measure[int]{
+		{"ledge_nats_clients", "NATS clients that are connected.", count},
+	}
+	ofBusLag = []measure[bus.Stats]{
+		{"ledge_bus_lag_events", "Events that queries show and that NATS clients do not have yet, by stream.", func(s bus.Stats) float64 { return float64(s.Lag) }},
 	}
 	ofLogins = []measure[int]{
 		{"ledge_identity_refused_total", "Logins, tokens and certificates that were refused since the start, by reason.", count},

@@ -24,12 +24,14 @@ import (
 	"ledge/handlers/identity"
 	"ledge/handlers/transport"
 	"ledge/store"
+	"ledge/store/bus"
 	"ledge/store/payloads"
 )
 
 // Options are the sources of the metrics.
 type Options struct {
 	Node          *node.Node
+	Bus           *bus.Bus // nil if there is none
 	Payloads      *payloads.Files
 	Remover       *retention.Remover
 	Channels      *channels.Channels
@@ -96,8 +98,9 @@ func (m *Meters) register() {
 		metricsOf(ofMemory, nil, ownMemory),
 		metricsOf(ofStorage, nil, func() []withLabels[Storage] { return unlabelled(m.ChangesUse()) }),
 		metricsOf(ofConnections, nil, m.connectionCounts),
-		metricsOf(ofTap, []string{"reason"}, func() []withLabels[int] { return byReason(m.Node.Store.Tap().Refusals()) }),
-		metricsOf(ofTapClients, nil, func() []withLabels[int] { return unlabelled(m.Node.Store.Tap().Clients()) }),
+		metricsOf(ofNATS, []string{"reason"}, func() []withLabels[int] { return byReason(m.Bus.Refusals()) }),
+		metricsOf(ofNATSClients, nil, func() []withLabels[int] { return unlabelled(m.Bus.Clients()) }),
+		metricsOf(ofBusLag, []string{"stream"}, func() []withLabels[bus.Stats] { return m.busLag() }),
 		metricsOf(ofLogins, []string{"reason"}, func() []withLabels[int] { return byReason(m.Authenticator.Refusals()) }),
 		metricsOf(ofCallbacks, []string{"result"}, m.callbackCounts),
 		metricsOf(ofWaitingCallbacks, nil, m.waitingCallbacks))
@@ -151,6 +154,13 @@ type measure[R any] struct {
 type withLabels[R any] struct {
 	value  R
 	labels []string
+}
+
+func (m *Meters) busLag() (list []withLabels[bus.Stats]) {
+	for _, s := range m.Bus.Stats() {
+		list = append(list, withLabels[bus.Stats]{s, []string{s.Stream}})
+	}
+	return list
 }
 
 func unlabelled[R any](value R) []withLabels[R] { return []withLabels[R]{{value: value}} }

@@ -9,7 +9,7 @@ import (
 	"ledge/domain"
 	"ledge/projections"
 	"ledge/store"
-	"ledge/store/tap"
+	"ledge/store/bus"
 )
 
 // stateFailed ends the program: a state file is damaged or cannot be written. The next start folds it from the log.
@@ -87,7 +87,7 @@ func Try(f func() error) (err error) {
 // WithCode gives an error of the store its exit code: of a port, a folder or damage, or none.
 func WithCode(err error) error {
 	switch {
-	case errors.Is(err, tap.ErrListen):
+	case errors.Is(err, bus.ErrListen):
 		return exit.With(exit.Port, err)
 	case store.IsDamage(err), IsGap(err):
 		return exit.With(exit.Damaged, err)

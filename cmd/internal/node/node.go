@@ -20,7 +20,6 @@ import (
 	"ledge/projections"
 	"ledge/store"
 	"ledge/store/osfile"
-	"ledge/store/tap"
 )
 
 // Node is the log of a data folder with the state that is folded from it.
@@ -68,8 +67,8 @@ func (p *Part) Recorded() uint64 {
 const mostChangeBytes = 64 << 20
 
 // appenderOptions are the limits of an appender, and where it tells how far a fold has come.
-func appenderOptions(p *Part, folding func(file string, done, total int64)) store.AppenderOptions {
-	o := store.AppenderOptions{CatchingUp: func(done, total uint64) { folding(p.File, int64(done), int64(total)) }}
+func appenderOptions(p *Part, options Options) store.AppenderOptions {
+	o := store.AppenderOptions{Messages: options.Messages, CatchingUp: func(done, total uint64) { options.Folding(p.File, int64(done), int64(total)) }}
 	if p.Tables == projections.Events {
 		o.SubmitBytes = mostChangeBytes
 	}
@@ -81,7 +80,7 @@ type Options struct {
 	Paths                datadir.Paths
 	ReserveBytes         int64                                // free disk space below which changes are refused
 	ReadingsReserveBytes int64                                // and below which readings are refused
-	Tap                  *tap.Options                         // nil: there is no listener for taps
+	Messages             bool                                 // whether followers of the logs need messages, see store.AppenderOptions
 	Folding              func(file string, done, total int64) // is told how many events of a fold are done; nil: the log and systemd are told
 	Now                  func() time.Time                     // the clock; nil: the clock of the machine
 	Logger               *slog.Logger
@@ -121,7 +120,7 @@ func (n *Node) open(ctx context.Context, options Options) (err error) {
 		if err = n.refill(ctx, options.Paths, p); err != nil {
 			return WithCode(err)
 		}
-		if p.Appender, err = store.NewAppender(ctx, p.Log, n.decideOn(p), appenderOptions(p, options.Folding)); err != nil {
+		if p.Appender, err = store.NewAppender(ctx, p.Log, n.decideOn(p), appenderOptions(p, options)); err != nil {
 			return WithCode(err)
 		}
 		n.onClose(p.Appender.Close)
@@ -133,9 +132,6 @@ func (n *Node) open(ctx context.Context, options Options) (err error) {
 		if err := p.State.SetNode(n.Store.Node()); err != nil {
 			return err
 		}
-	}
-	if err := n.Store.Tap().Listen(ctx); err != nil {
-		return WithCode(err)
 	}
 	n.Entities = &asof.Entities{State: n.Changes.State.State, Try: n.Try, Last: n.Changes.Recorded, History: n.history}
 	return nil
@@ -180,7 +176,7 @@ func (n *Node) stateOptions(path string, tables projections.Tables) projections.
 // too much.
 func StoreOptions(o Options) store.Options {
 	return store.Options{
-		Dir: o.Paths.Log(), Tap: o.Tap, ReserveBytes: o.ReserveBytes, ReadingsReserveBytes: o.ReadingsReserveBytes, Logger: o.Logger,
+		Dir: o.Paths.Log(), ReserveBytes: o.ReserveBytes, ReadingsReserveBytes: o.ReadingsReserveBytes, Logger: o.Logger,
 		ArchiveDir: o.Paths.Archives(), SnapshotDir: o.Paths.Snapshots(),
 	}
 }

@@ -44,6 +44,29 @@ func credentialFile(name string) string {
 	return path
 }
 
+// HubPassword is the name of the file in $CREDENTIALS_DIRECTORY with the password of this node at the NATS cluster of hub-url.
+const HubPassword = "ledge-hub-password"
+
+// ReadCredential returns the text of a file in $CREDENTIALS_DIRECTORY without white space around it; "" if there is no such file.
+func ReadCredential(name string) (string, error) {
+	path := credentialFile(name)
+	if path == "" {
+		return "", nil
+	}
+	info, err := os.Stat(path)
+	if err == nil {
+		err = onlyOwnerReads(path, info.Mode())
+	}
+	var text []byte
+	if err == nil {
+		text, err = config.ReadFile(path, maxSecretKeyFile)
+	}
+	if err != nil {
+		return "", exit.With(exit.Usage, fmt.Errorf("credential %s: %w", name, err))
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
 // ReadSecretKey reads a key file; an empty path stands for no key.
 func ReadSecretKey(dir, path string) (*secrets.AgeKey, error) {
 	if path == "" {

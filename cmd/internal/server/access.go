@@ -12,7 +12,7 @@ import (
 	"ledge/store/osfile"
 )
 
-// startAccess has identities proved from now on: at the HTTP services and at the tap. In open mode everybody may do everything; a
+// startAccess has identities proved from now on: at the HTTP services and of NATS clients. In open mode everybody may do everything; a
 // login then only says who it was.
 func (p *Server) startAccess() error {
 	name, err := identities.FindLoginKey(p.Config.DataDir)
@@ -31,16 +31,16 @@ func (p *Server) startAccess() error {
 	a := newAuthenticator(p.Config, p.identities, p.secrets, key, p.Channels.Guard, p.identities.Uses.Used, p.Logger)
 	p.inBackground(a.Run)
 	p.access = &access.Access{Authenticator: a, Open: !p.Config.Secure, Still: p.still, Refusals: &access.Refusals{Logger: p.Logger}}
-	p.identities.OnChange = p.Node.Store.Tap().Recheck
+	p.identities.OnChange = p.bus.Recheck
 	p.authenticator.Store(a)
 	return nil
 }
 
-// errNoAccess is the answer of the tap while the program starts.
+// errNoAccess refuses NATS clients while the program starts.
 var errNoAccess = domain.Errorf(domain.Unavailable, "the server is starting; try again")
 
-// tapLogin proves who a client of the tap is; see store.Options.
-func (p *Server) tapLogin(ctx context.Context, user, password, token, address string) (domain.Identity, error) {
+// natsLogin proves who a NATS client is; see bus.Options.
+func (p *Server) natsLogin(ctx context.Context, user, password, token, address string) (domain.Identity, error) {
 	a := p.authenticator.Load()
 	switch {
 	case a == nil:
@@ -52,8 +52,8 @@ func (p *Server) tapLogin(ctx context.Context, user, password, token, address st
 	}
 }
 
-// tapStill reports whether an identity has what it had when it logged in.
-func (p *Server) tapStill(was domain.Identity) bool {
+// natsStill reports whether an identity has what it had when it logged in.
+func (p *Server) natsStill(was domain.Identity) bool {
 	return p.authenticator.Load() == nil || p.still(was) == nil
 }
 

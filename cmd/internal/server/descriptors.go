@@ -15,8 +15,8 @@ type descriptors struct {
 	HTTP int
 	// ZeroMQ is for the listeners of ZeroMQ sockets and their subscribers.
 	ZeroMQ int
-	// Tap is for connections to the NATS listener.
-	Tap int
+	// NATS is for connections of NATS clients.
+	NATS int
 	// Outgoing is for connections to receivers of notifications, brokers, mail servers and device services.
 	Outgoing int
 }
@@ -35,8 +35,8 @@ func splitDescriptors(most int) (descriptors, error) {
 	}
 	d := descriptors{Store: min(storeDescriptors, most/2)}
 	rest := most - d.Store
-	d.HTTP, d.ZeroMQ, d.Tap = rest/2, rest/4, rest/8
-	d.Outgoing = rest - d.HTTP - d.ZeroMQ - d.Tap
+	d.HTTP, d.ZeroMQ, d.NATS = rest/2, rest/4, rest/8
+	d.Outgoing = rest - d.HTTP - d.ZeroMQ - d.NATS
 	return d, nil
 }
 

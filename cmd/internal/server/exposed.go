@@ -5,21 +5,15 @@ import (
 	"strings"
 
 	"ledge/cmd/internal/services"
-	"ledge/store"
 )
-
-// tapAddress returns the address of the tap, without the scheme.
-func tapAddress(s *store.Store) string {
-	_, address, _ := strings.Cut(s.Tap().URL(), "://")
-	return address
-}
 
 // warnOfOpenAddresses logs one line with the addresses at which other machines can reach the program.
 func warnOfOpenAddresses(p *Server) {
 	if p.Config.Secure {
 		return
 	}
-	actual := map[string]string{"tap-host": tapAddress(p.Node.Store)} // Linux listens on [::] for 0.0.0.0
+	_, nats, _ := strings.Cut(p.bus.URL(), "://")
+	actual := map[string]string{"nats-host": nats} // Linux listens on [::] for 0.0.0.0
 	for _, one := range services.All {
 		actual[one.Setting+"-host"] = p.servers.address(one.Name)
 	}

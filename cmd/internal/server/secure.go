@@ -26,7 +26,7 @@ type tlsParts struct {
 	clients   atomic.Pointer[x509.CertPool] // CAs of client certificates
 	authority *certs.Authority              // signs the certificate; nil if the certificate comes from files
 	transport *transport.Options            // of the HTTP services
-	tap       *tls.Config
+	nats      *tls.Config
 }
 
 // openTLS reads or makes the certificate of secure mode.
@@ -51,7 +51,7 @@ func (p *Server) openTLS() error {
 	} else if err := t.signCertificate(p); err != nil {
 		return err
 	}
-	t.tap = certs.Config(t.keeper, clients)
+	t.nats = certs.Config(t.keeper, clients)
 	web := certs.Config(t.keeper, clients, "http/1.1") // the limits are for each connection
 	t.transport = &transport.Options{TLS: web, Failures: new(transport.Failures), Logger: p.Logger}
 	if c.Loopback != config.LoopbackSecure {

@@ -1,4 +1,4 @@
-// Package server starts and stops all that `ledge serve` runs: the services, the tap, and the work beside them. It turns the settings into
+// Package server starts and stops all that `ledge serve` runs: the services, the NATS bus, and the work beside them. It turns the settings into
 // the options of the packages below.
 package server
 
@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +28,7 @@ import (
 	"ledge/handlers/access"
 	"ledge/handlers/identity"
 	"ledge/projections"
+	"ledge/store/bus"
 	"ledge/store/payloads"
 	"ledge/store/secrets"
 )
@@ -68,6 +70,7 @@ type Server struct {
 	admin         *admin.Socket // nil if this system has none
 	instance      string        // id of this run, in the header that ends loops
 	meters        *metrics.Meters
+	bus           *bus.Bus    // the NATS server for clients; nil if it is off
 	running       atomic.Bool // all parts are there
 }
 
@@ -168,7 +171,7 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	for _, one := range services.All {
 		ready = append(ready, one.Key, p.servers.url(one.Name))
 	}
-	ready = append(ready, "tap", p.Node.Store.Tap().URL(), "pid", os.Getpid(), "data", p.Config.DataDir)
+	ready = append(ready, "nats", p.bus.URL(), "pid", os.Getpid(), "data", p.Config.DataDir)
 	p.Logger.Info("ready", append(ready, p.tls.describeCA(p.Config.DataDir)...)...)
 	printWelcome(p)
 	tellSystemd(p)
@@ -241,5 +244,5 @@ func (p *Server) openPayloads() (err error) {
 
 // warnings are what an operator has to look at while the program works.
 func (p *Server) warnings() []string {
-	return append(p.Remover.Warnings(), datadir.WorldWritable(p.Config.Paths().Written()...)...)
+	return slices.Concat(p.Remover.Warnings(), p.bus.Warnings(), datadir.WorldWritable(p.Config.Paths().Written()...))
 }

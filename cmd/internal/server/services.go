@@ -63,7 +63,7 @@ func newReadingsLog(p *Server) handlers.Submitter {
 	if p.Config.PersistData {
 		return p.Node.Readings.Appender
 	}
-	return store.Unstored{Appender: p.Node.Readings.Appender, Passes: func(c domain.Command) bool {
+	return store.Unstored{Appender: p.Node.Readings.Appender, Publish: p.bus.Publish, Passes: func(c domain.Command) bool {
 		switch c.(type) {
 		case domain.PostReading, domain.AddDataEvent:
 			return true

@@ -13,7 +13,9 @@ import (
 	"ledge/cmd/internal/metrics"
 	"ledge/cmd/internal/node"
 	"ledge/cmd/internal/retention"
-	"ledge/store/tap"
+	"ledge/cmd/internal/secure"
+	"ledge/store"
+	"ledge/store/bus"
 )
 
 // NodeOptions returns the options of a command that opens the log and the state.
@@ -30,17 +32,18 @@ func removalOptions(c *config.Config) retention.Options {
 	}
 }
 
-// openData opens the log and the state. The port of taps is tried before.
+// openData opens the log and the state. The port of NATS clients is tried before.
 func (p *Server) openData(ctx context.Context) (err error) {
 	c := p.Config
 	o := NodeOptions(c, p.Logger)
 	o.Folding, o.Now = p.Fold.Folding, p.Now
-	if c.TapPort >= 0 {
-		o.Tap = &tap.Options{Host: p.addresses.Host("tap-host", c.TapHost), Port: c.TapPort, Descriptors: p.files.Tap}
-		if p.Config.Secure {
-			o.Tap.TLS, o.Tap.Login, o.Tap.Still = p.tls.tap, p.tapLogin, p.tapStill
-		}
-		if err := whenFree(ctx, p.Logger, o.Tap.Host, o.Tap.Port, func() error { return o.Tap.Check(ctx) }); err != nil {
+	natsOptions, err := p.busOptions()
+	if err != nil {
+		return err
+	}
+	if natsOptions != nil {
+		o.Messages = true
+		if err := whenFree(ctx, p.Logger, natsOptions.Host, natsOptions.Port, func() error { return natsOptions.Check(ctx) }); err != nil {
 			return node.WithCode(err)
 		}
 	}
@@ -48,7 +51,46 @@ func (p *Server) openData(ctx context.Context) (err error) {
 		return err
 	}
 	p.onClose(func() { _ = p.Node.Close() })
+	if natsOptions == nil {
+		return nil
+	}
+	var logs []*store.Appender
+	for _, part := range p.Node.Parts() {
+		logs = append(logs, part.Appender)
+	}
+	if p.bus, err = bus.Open(ctx, *natsOptions, logs...); err != nil {
+		return node.WithCode(err)
+	}
+	p.onClose(p.bus.Close)
 	return nil
+}
+
+// busOptions returns the options of the NATS server for clients, nil if it is off.
+func (p *Server) busOptions() (*bus.Options, error) {
+	c := p.Config
+	if c.NATSPort < 0 {
+		return nil, nil
+	}
+	o := &bus.Options{
+		Host: p.addresses.Host("nats-host", c.NATSHost), Port: c.NATSPort, Dir: c.Paths().Bus(), MaxBytes: int64(c.BusMaxBytes),
+		Descriptors: p.files.NATS, Logger: p.Logger,
+	}
+	if c.Secure {
+		o.TLS, o.Login, o.Still = p.tls.nats, p.natsLogin, p.natsStill
+	}
+	urls, node := c.HubURLs()
+	if len(urls) == 0 {
+		return o, nil
+	}
+	password, err := secure.ReadCredential(secure.HubPassword)
+	if err != nil {
+		return nil, err
+	}
+	for _, at := range urls {
+		at.User = url.UserPassword(node, password)
+	}
+	o.Hub = &bus.Hub{URLs: urls, Node: node}
+	return o, nil
 }
 
 // openChannels opens the channels. Its own ports are the ports on which the program listens now.
@@ -57,8 +99,8 @@ func (p *Server) openChannels(ctx context.Context) (err error) {
 	for name := range p.servers.byName {
 		own[portOf(p.servers.address(name))] = name
 	}
-	if tap, err := url.Parse(p.Node.Store.Tap().URL()); err == nil && tap.Host != "" {
-		own[portOf(tap.Host)] = "the tap"
+	if at, err := url.Parse(p.bus.URL()); err == nil && at.Host != "" {
+		own[portOf(at.Host)] = "NATS clients"
 	}
 	c := p.Config
 	p.Channels, err = channels.Open(ctx, channels.Options{
@@ -76,7 +118,7 @@ func (p *Server) openChannels(ctx context.Context) (err error) {
 // meterOptions returns the sources of the metrics.
 func (p *Server) meterOptions() metrics.Options {
 	o := metrics.Options{
-		Node: p.Node, Payloads: p.payloads, Remover: p.Remover, Channels: p.Channels, Access: p.access, Authenticator: p.authenticator.Load(),
+		Node: p.Node, Bus: p.bus, Payloads: p.payloads, Remover: p.Remover, Channels: p.Channels, Access: p.access, Authenticator: p.authenticator.Load(),
 		Limiter: p.servers.limiter, Keeper: p.tls.keeper, Version: p.Version, Pprof: p.Config.Pprof, Now: p.Now, Logger: p.Logger,
 	}
 	if p.tls.transport != nil {

@@ -46,10 +46,10 @@ var All = []Service{
 // REST are the services with EdgeX's API: all but the console.
 func REST() []Service { return All[:len(All)-1] }
 
-// FreePorts returns the flags of `ledge serve` that have each service listen on a free port. tap is the value of tap-port: "0" for a free
+// FreePorts returns the flags of `ledge serve` that have each service listen on a free port. nats is the value of nats-port: "0" for a free
 // port, "-1" for none.
-func FreePorts(tap string) []string {
-	flags := []string{"--tap-port", tap}
+func FreePorts(nats string) []string {
+	flags := []string{"--nats-port", nats}
 	for _, one := range All {
 		flags = append(flags, "--"+one.Setting+"-port", "0")
 	}

@@ -11,7 +11,7 @@ import (
 	"ledge/cmd/ledgetest"
 )
 
-// TestPersistDataOff posts values and events that reach taps and are not stored, as with EdgeX's PersistData set to false.
+// TestPersistDataOff posts values and events that reach NATS clients and are not stored, as with EdgeX's PersistData set to false.
 func TestPersistDataOff(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -22,7 +22,7 @@ func TestPersistDataOff(t *testing.T) {
 			`{"apiVersion":"v2","event":{"apiVersion":"v2","id":%q,"deviceName":"sample-numeric","profileName":"sample-numeric","sourceName":"int32","origin":1,
 			"readings":[{"id":%q,"origin":1,"deviceName":"sample-numeric","resourceName":"int32","profileName":"sample-numeric","valueType":"Int32","value":"7"}]}}`, uuid.NewString(), uuid.NewString()))
 	}
-	short, long, longest := "a picture", strings.Repeat("x", 1<<20), strings.Repeat("y", 9<<20)
+	short, long, longest := "a picture", strings.Repeat("x", 500<<10), strings.Repeat("y", 1<<20)
 	for _, value := range []string{short, long, longest} {
 		if got := p.PostImage(value); got.Status != http.StatusOK {
 			t.Fatal(got)

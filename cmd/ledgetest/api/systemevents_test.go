@@ -5,9 +5,14 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"ledge/bridge/porttest"
 	"ledge/cmd/ledgetest"
 )
 
@@ -20,16 +25,36 @@ func TestSystemEvents(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", example, "../../../docs/tour/systemevents").CombinedOutput(); err != nil {
 		t.Fatalf("build the consumer: %v\n%s", err, out)
 	}
-	p := ledgetest.Start(t, t.TempDir())
-	out := (&ledgetest.Shell{T: t}).Background(exec.Command(example, p.Tap))
+	dir, natsPort, metadataPort := t.TempDir(), strconv.Itoa(porttest.Hold(t)), strconv.Itoa(porttest.Hold(t))
+	flags := []string{"--nats-port", natsPort, "--metadata-port", metadataPort, "--bus-max-bytes", "1MiB"}
+	p := ledgetest.Start(t, dir, flags...)
+	p.AddDevice("old")
+	fillCopy(p)
+	out := (&ledgetest.Shell{T: t}).Background(exec.Command(example, p.Tap, p.Metadata))
 	ledgetest.Until(t, "the consumer", func() bool { return strings.Contains(out.String(), "listening on ") })
+	const topic = "edgex/system-events/core-metadata/device/"
+	said := func() (lines []string) {
+		for line := range strings.Lines(out.String()) {
+			if strings.HasPrefix(line, topic) {
+				lines = append(lines, strings.TrimSpace(line))
+			}
+		}
+		return lines
+	}
 	p.AddDevice("cam-1")
+	ledgetest.Until(t, "a system event", func() bool { return len(said()) == 1 })
+	p.Kill()
+	p = ledgetest.Start(t, dir, flags...)
 	p.PostJSON(http.MethodPatch, p.Metadata+"/api/v2/device", `[{"apiVersion":"v2","device":{"name":"cam-1","labels":["door"]}}]`, 200)
 	p.Call(http.MethodDelete, p.Metadata+"/api/v2/device/name/cam-1", "", "")
-	const topic = "edgex/system-events/core-metadata/device/"
-	ledgetest.Until(t, "three system events", func() bool { return strings.Count(out.String(), "\n"+topic) == 3 })
+	ledgetest.Until(t, "two more after a kill", func() bool { return len(said()) == 3 })
+	p.PostJSON(http.MethodPatch, p.Metadata+"/api/v2/device", `[{"apiVersion":"v2","device":{"name":"old","labels":["door"]}}]`, 200)
+	ledgetest.Until(t, "a change of a device whose first events the copy does not have", func() bool { return len(said()) == 4 })
 
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")[1:]
+	lines := said()
+	if !strings.Contains(lines[3], `"profileName":"sample-image"`) || !strings.Contains(lines[3], `"labels":["door"]`) || !strings.Contains(lines[3], `"name":"old"`) {
+		t.Errorf("got %s", lines[3])
+	}
 	for i, action := range []string{"add", "update", "delete"} {
 		event, ok := strings.CutPrefix(lines[i], topic+action+"/device-rest/sample-image ")
 		var e struct {
@@ -48,4 +73,32 @@ func TestSystemEvents(t *testing.T) {
 			t.Errorf("got %s", lines[i])
 		}
 	}
+}
+
+// fillCopy changes a device until the copy of the log begins behind the first events.
+func fillCopy(p *ledgetest.Node) {
+	p.TB.Helper()
+	nc, err := nats.Connect(p.Tap)
+	if err != nil {
+		p.TB.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		p.TB.Fatal(err)
+	}
+	p.AddDevice("big")
+	first, err := js.Stream(p.TB.Context(), "LEDGE_EVENTS")
+	if err != nil {
+		p.TB.Fatal(err)
+	}
+	last := first.CachedInfo().State.LastSeq
+	ledgetest.Until(p.TB, "the copy to be full", func() bool {
+		for n := range 2 {
+			text := strings.Repeat(strconv.Itoa(n), 100<<10)
+			p.PostJSON(http.MethodPatch, p.Metadata+"/api/v2/device", `[{"apiVersion":"v2","device":{"name":"big","description":"`+text+`"}}]`, 200)
+		}
+		s, err := js.Stream(p.TB.Context(), "LEDGE_EVENTS")
+		return err == nil && s.CachedInfo().State.FirstSeq > last
+	})
 }

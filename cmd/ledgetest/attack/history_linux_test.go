@@ -2,8 +2,10 @@ package attack
 
 import (
 	"bufio"
-	"encoding/json"
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -11,13 +13,14 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/ledgetest"
 )
 
 // rawTap is a connection to the tap listener that speaks NATS' protocol by hand, as no client library would.
-func rawTap(p *ledgetest.Node, t *testing.T, login string) net.Conn {
+func rawTap(p *ledgetest.Node, t *testing.T) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(p.Tap, "nats://"))
 	if err != nil {
@@ -27,11 +30,9 @@ func rawTap(p *ledgetest.Node, t *testing.T, login string) net.Conn {
 	if _, err := bufio.NewReader(c).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintf(c, "CONNECT {\"verbose\":false,\"headers\":true%s}\r\n", login)
+	fmt.Fprint(c, "CONNECT {\"verbose\":false,\"headers\":true}\r\n")
 	return c
 }
-
-const asHistory = `,"user":"history","pass":"history"`
 
 // postMany posts values until the log has a few MiB of them.
 func postMany(p *ledgetest.Node, t *testing.T, n, size int) {
@@ -44,105 +45,122 @@ func postMany(p *ledgetest.Node, t *testing.T, n, size int) {
 	}
 }
 
-// TestAttackHistoryBatches asks for all of a stream some 3,600 times with 292 KB of requests over 20 connections, none of which reads an
-// answer. Another client's answers come meanwhile.
-func TestAttackHistoryBatches(t *testing.T) {
+// TestAttackConsumersUnread makes as many consumers as a stream may have over 20 connections, asks each for all of it again and again, and
+// reads no answer. Another client's consumer goes on meanwhile, and no more consumers are made.
+func TestAttackConsumersUnread(t *testing.T) {
 	a := startAttack(t)
 	postMany(a.Node, t, 100, 200<<10)
-	request := `{"seq":1,"batch":1000000}`
-	one := fmt.Sprintf("PUB $JS.API.DIRECT.GET.LEDGE_READINGS _INBOX.x %d\r\n%s\r\n", len(request), request)
-	many := []byte("SUB _INBOX.x 1\r\n" + strings.Repeat(one, 292_000/20/len(one)))
-	for range 20 {
-		c := rawTap(a.Node, t, asHistory)
-		_ = c.SetWriteDeadline(time.Now().Add(ledgetest.Timeout))
-		_, _ = c.Write(many)
-	}
 	reader := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}, Timeout: ledgetest.Timeout}
-	nc, err := nats.Connect(a.Tap, nats.UserInfo("history", "history"), nats.SetCustomDialer(&reader))
+	nc, err := nats.Connect(a.Tap, nats.SetCustomDialer(&reader))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := js.OrderedConsumer(t.Context(), "LEDGE_READINGS", jetstream.OrderedConsumerConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		c := rawTap(a.Node, t)
+		_ = c.SetWriteDeadline(time.Now().Add(ledgetest.Timeout))
+		text := "SUB _INBOX.x 1\r\n"
+		for n := range 50 {
+			name := fmt.Sprintf("c-%d-%d", i, n)
+			create := fmt.Sprintf(`{"stream_name":"LEDGE_READINGS","config":{"name":%q,"durable_name":%q,"ack_policy":"none"}}`, name, name)
+			text += fmt.Sprintf("PUB $JS.API.CONSUMER.CREATE.LEDGE_READINGS.%s _INBOX.y %d\r\n%s\r\n", name, len(create), create)
+		}
+		for n := range 50 * 20 {
+			next := `{"batch":1000000}`
+			text += fmt.Sprintf("PUB $JS.API.CONSUMER.MSG.NEXT.LEDGE_READINGS.c-%d-%d _INBOX.x %d\r\n%s\r\n", i, n%50, len(next), next)
+		}
+		_, _ = io.WriteString(c, text)
+	}
 	for from := a.served(); a.served() < from+600; {
 		select {
 		case <-a.Exited:
 			t.Fatalf("ledge ended: %v\n%s", a.Err, a.Log)
 		default:
 		}
-		if m, err := nc.Request("$JS.API.DIRECT.GET.LEDGE_READINGS", []byte(`{"seq":2}`), ledgetest.Timeout); err != nil || m.Header.Get("Nats-Sequence") != "2" {
-			t.Fatalf("another's answer: %v, %v", m, err)
+		if _, err := c.Next(jetstream.FetchMaxWait(ledgetest.Timeout)); err != nil && !errors.Is(err, nats.ErrTimeout) {
+			t.Fatalf("another's consumer: %v", err)
 		}
+	}
+	s, err := js.Stream(t.Context(), "LEDGE_READINGS")
+	if err != nil || s.CachedInfo().State.Consumers > 100 {
+		t.Errorf("%d consumers, %v", s.CachedInfo().State.Consumers, err)
 	}
 	a.held(t)
 }
 
-// TestAttackHistoryReaders has five readers that behave well read a stream again and again, in batches.
+// TestAttackHistoryReaders has five readers that behave well read a stream again and again.
 func TestAttackHistoryReaders(t *testing.T) {
 	a := startAttack(t)
 	postMany(a.Node, t, 200, 20<<10)
-	done := make(chan struct{})
+	ctx, stop := context.WithCancel(t.Context())
 	var readers sync.WaitGroup
 	for range 5 {
-		nc := ledgetest.HistoryConn(a.Node, t)
-		readers.Go(func() { readAgain(t, nc, done) })
+		js, err := jetstream.New(mustConnect(a.Node, t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		readers.Go(func() { readAgain(ctx, t, js) })
 	}
 	for from := a.served(); a.served() < from+1500; {
 		time.Sleep(time.Millisecond)
 	}
-	close(done)
+	stop()
 	readers.Wait()
 	a.held(t)
 }
 
-// readAgain reads the readings from the first to the last in batches, again and again.
-func readAgain(t *testing.T, nc *nats.Conn, done <-chan struct{}) {
-	inbox := nats.NewInbox()
-	sub, err := nc.SubscribeSync(inbox)
+func mustConnect(p *ledgetest.Node, t *testing.T) *nats.Conn {
+	t.Helper()
+	nc, err := nats.Connect(p.Tap)
 	if err != nil {
-		t.Error(err)
-		return
+		t.Fatal(err)
 	}
-	for {
-		var info map[string]struct{ Last uint64 }
-		m, err := nc.Request("ledge.info", nil, ledgetest.Timeout)
-		if err != nil || json.Unmarshal(m.Data, &info) != nil {
+	t.Cleanup(nc.Close)
+	return nc
+}
+
+// readAgain reads the readings from the first to the last, again and again.
+func readAgain(ctx context.Context, t *testing.T, js jetstream.JetStream) {
+	for ctx.Err() == nil {
+		s, err := js.Stream(ctx, "LEDGE_READINGS")
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
 			t.Error(err)
 			return
 		}
-		for next := uint64(1); next <= info["LEDGE_READINGS"].Last; {
-			if err := nc.PublishRequest("$JS.API.DIRECT.GET.LEDGE_READINGS", inbox, fmt.Appendf(nil, `{"seq":%d,"batch":1000,"max_bytes":4000000}`, next)); err != nil {
+		c, err := s.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{})
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for next := uint64(1); next <= s.CachedInfo().State.LastSeq && ctx.Err() == nil; next++ {
+			m, err := c.Next(jetstream.FetchMaxWait(ledgetest.Timeout))
+			if err != nil {
 				t.Error(err)
 				return
 			}
-			for {
-				select {
-				case <-done:
-					return
-				default:
-				}
-				m, err := sub.NextMsg(ledgetest.Timeout)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if status := m.Header.Get("Status"); status == "204" {
-					break
-				} else if status != "" {
-					t.Error(status, m.Header.Get("Description"))
-					return
-				}
-				var got uint64
-				if _, err := fmt.Sscan(m.Header.Get("Nats-Sequence"), &got); err != nil || got != next {
-					t.Errorf("got %d for %d, %v", got, next, err)
-					return
-				}
-				next++
+			if meta, err := m.Metadata(); err != nil || meta.Sequence.Stream != next {
+				t.Errorf("got %+v for %d, %v", meta, next, err)
+				return
 			}
 		}
 	}
 }
 
-// TestAttackForgedAnswers has a tap listen to everybody's answers and ask for others, to be sent where those go, while Ledge's own
+// TestAttackForgedAnswers has a client listen to everybody's answers and ask for others, to be sent where those go, while Ledge's own
 // commands read the log.
 func TestAttackForgedAnswers(t *testing.T) {
 	a := startAttack(t)
@@ -166,14 +184,14 @@ func TestAttackForgedAnswers(t *testing.T) {
 
 // forge listens to all inboxes, and has answers to other questions sent to each.
 func forge(p *ledgetest.Node, t *testing.T) {
-	nc, seen := ledgetest.HistoryConn(p, t), map[string]int{}
+	nc, seen := mustConnect(p, t), map[string]int{}
 	_, err := nc.Subscribe("_INBOX.>", func(m *nats.Msg) {
 		if seen[m.Subject]++; seen[m.Subject]%100 != 1 { // or what it forges would drown what it listens for
 			return
 		}
 		for _, request := range []string{`{"seq":1}`, `{"seq":5}`} {
 			for _, stream := range []string{"LEDGE_EVENTS", "LEDGE_READINGS"} {
-				_ = nc.PublishRequest("$JS.API.DIRECT.GET."+stream, m.Subject, []byte(request))
+				_ = nc.PublishRequest("$JS.API.STREAM.MSG.GET."+stream, m.Subject, []byte(request))
 			}
 		}
 		_ = nc.Flush()

@@ -72,7 +72,7 @@ func TestOneNetworkIsOneClient(t *testing.T) {
 		t.Skipf("the test needs a network namespace, so root and Debian's package iproute2: %v: %s", err, out)
 	}
 	inside := []string{"unshare", "-n", "sh", "-c", `ip link set lo up && ip -6 route add local fd00::/16 dev lo && exec "$@"`, "sh"}
-	p := ledgetest.LaunchUnder(t, inside, t.TempDir(), "--tap-host", "::", "--allow-insecure")
+	p := ledgetest.LaunchUnder(t, inside, t.TempDir(), "--nats-host", "::", "--allow-insecure")
 	if err := p.WaitReady(); err != nil {
 		t.Fatal(err)
 	}

@@ -202,7 +202,7 @@ func TestAttackHalfOpenTaps(t *testing.T) {
 	a.held(t)
 }
 
-// TestAttackLogLines has taps with wrong passwords, and taps that do what they may not, write the log full.
+// TestAttackLogLines has NATS clients that break the protocol, and others that do what they may not, write the log full.
 func TestAttackLogLines(t *testing.T) {
 	a := startAttack(t)
 	var all sync.WaitGroup
@@ -210,7 +210,7 @@ func TestAttackLogLines(t *testing.T) {
 		all.Go(func() {
 			for range 300 {
 				c := a.natsFrom(t, "127.0.0.2")
-				_, _ = io.WriteString(c, "CONNECT {\"user\":\""+strings.Repeat("x", 1000)+"\",\"pass\":\"x\"}\r\nPING\r\n")
+				_, _ = io.WriteString(c, "CONNECT {\"user\":\""+strings.Repeat("x", 1000)+"\",\"pass\":\"x\"}\r\nNONSENSE\r\n")
 				_, _ = io.Copy(io.Discard, c)
 				c.Close()
 			}

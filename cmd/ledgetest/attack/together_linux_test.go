@@ -176,7 +176,7 @@ func hostileKinds(receiver int) map[string]func(ctx context.Context, h *attackKi
 			h.stall(ctx, hostAt(h.Console), "GET /live?devices HTTP/1.1\r\nHost: localhost\r\nCookie: "+h.console.Cookie.String()+"\r\n\r\n", 300)
 		},
 		"silent taps": func(ctx context.Context, h *attackKind) {
-			h.stall(ctx, strings.TrimPrefix(h.Tap, "nats://"), "CONNECT {}\r\nSUB > 1\r\n", 60)
+			h.stall(ctx, strings.TrimPrefix(h.Tap, "nats://"), "CONNECT {}\r\nSUB ledge.> 1\r\n", 60)
 		},
 		"taps that do not log in": func(ctx context.Context, h *attackKind) {
 			h.stall(ctx, strings.TrimPrefix(h.Tap, "nats://"), "", 100)

@@ -12,11 +12,11 @@ import (
 	"ledge/cmd/ledgetest"
 )
 
-// TestCommandsBesideServer holds that local commands need no tap, and make and change no file beside a running server.
+// TestCommandsBesideServer holds that local commands need no bus, and make and change no file beside a running server.
 func TestCommandsBesideServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := ledgetest.Start(t, dir, "--tap-port", "-1")
+	p := ledgetest.Start(t, dir, "--nats-port", "-1")
 	p.AddDevice("one")
 	before := strings.Join(filesBelow(t, dir), "\n")
 	for _, c := range []struct {
@@ -53,7 +53,7 @@ func filesBelow(t *testing.T, dir string) (names []string) {
 func TestVerifyEndsADamagedServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := ledgetest.Start(t, dir, "--tap-port", "-1")
+	p := ledgetest.Start(t, dir, "--nats-port", "-1")
 	p.AddDevice("one")
 	path := filepath.Join(dir, "nats/jetstream/LEDGE/streams/LEDGE_EVENTS/msgs/1.blk")
 	text, err := os.ReadFile(path)
@@ -76,7 +76,7 @@ func TestVerifyEndsADamagedServer(t *testing.T) {
 func TestManyFollow(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := ledgetest.Start(t, dir, "--tap-port", "-1")
+	p := ledgetest.Start(t, dir, "--nats-port", "-1")
 	var all []*ledgetest.Output
 	for range 12 {
 		out := &ledgetest.Output{More: make(chan struct{}, 1)}

@@ -38,7 +38,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"port in use", []string{"--metadata-port", port}, exit.Port, []string{"metadata-port", port, "in use"}},
 		{"console port in use", []string{"--console-port", port}, exit.Port, []string{"console-port", port, "in use"}},
-		{"tap port in use", []string{"--tap-port", port}, exit.Port, []string{"tap-port", port, "in use"}},
+		{"NATS port in use", []string{"--nats-port", port}, exit.Port, []string{"nats-port", port, "in use"}},
 		{"no such address", []string{"--notifications-host", "192.0.2.1", "--allow-insecure"}, exit.Port, []string{"notifications-host", "192.0.2.1"}},
 		{"no such name", []string{"--notifications-host", "no..name"}, exit.Port, []string{"notifications-host", `"no..name"`, "use an IP address"}},
 		{"folder is a file", []string{"--data-dir", file}, exit.Folder, []string{"data-dir", file}},

@@ -54,7 +54,7 @@ func TestServicesShowTheirSettings(t *testing.T) {
 				t.Errorf("%s: %s is %q, want %q", s.name, name, value, w)
 			}
 		}
-		for _, name := range append(strings.Fields(s.has), "data-dir", "log-level", "disk-reserve", "tap-port") {
+		for _, name := range append(strings.Fields(s.has), "data-dir", "log-level", "disk-reserve", "nats-port") {
 			if _, ok := got[name]; !ok {
 				t.Errorf("%s does not show %s: %v", s.name, name, got)
 			}
@@ -126,7 +126,7 @@ func TestConfigChanged(t *testing.T) {
 	args := []string{"config", "--changed", "--config", file, "--secure"}
 	out, stderr, code := ledgetest.Run(t, args...)
 	want := `notifications-port: "1001" # from ` + file + `
-tap-host: "0.0.0.0" # from secure
+nats-host: "0.0.0.0" # from secure
 readings-max-age: "90d" # from LEDGE_READINGS_MAX_AGE
 secure: "true" # from --secure
 `

@@ -1,4 +1,4 @@
-// Package delivery tests what leaves a node: notifications by all channels, replays, callbacks and taps.
+// Package delivery tests what leaves a node: notifications by all channels, replays, callbacks and NATS messages.
 package delivery
 
 import (

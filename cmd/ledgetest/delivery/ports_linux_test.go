@@ -28,11 +28,11 @@ func outgoing(t *testing.T) (conn *net.TCPConn, port string) {
 	return conn, strconv.Itoa(conn.LocalAddr().(*net.TCPAddr).Port)
 }
 
-// TestPortOfOutgoingConnection holds that a start waits for a port that an outgoing connection has, of a service and of the tap,
+// TestPortOfOutgoingConnection holds that a start waits for a port that an outgoing connection has, of a service and of the bus,
 // and says why, and that it ends with exit code 4 where the connection stays.
 func TestPortOfOutgoingConnection(t *testing.T) {
 	t.Parallel()
-	for _, setting := range []string{"metadata-port", "tap-port"} {
+	for _, setting := range []string{"metadata-port", "nats-port"} {
 		t.Run(setting, func(t *testing.T) {
 			t.Parallel()
 			var err error

@@ -23,7 +23,7 @@ deviceResources:
   - {name: view, properties: {valueType: Binary, readWrite: R, mediaType: image/png}}
 `
 
-// readingsTap gets what is published of readings and notes the headers.
+// readingsTap gets the messages of readings and notes the headers.
 type readingsTap struct {
 	*ledgetest.Node
 	*ledgetest.TapClient
@@ -33,7 +33,7 @@ type readingsTap struct {
 // headers are those that say something about a value and can be known before.
 type headers map[string]string
 
-// TestDocumentedReadings holds that the messages of readings are as docs/reference/taps.md has them, with these headers and no others.
+// TestDocumentedReadings holds that the messages of readings are as docs/reference/nats.md has them, with these headers and no others.
 func TestDocumentedReadings(t *testing.T) {
 	p := ledgetest.Start(t, t.TempDir())
 	if a := p.Upload("file", meteredProfile); a.Status != http.StatusCreated {
@@ -63,7 +63,7 @@ func TestDocumentedReadings(t *testing.T) {
 	r.removesDevice()
 }
 
-// posts posts a value and holds what the tap gets of it.
+// posts posts a value and holds the message of it.
 func (r *readingsTap) posts(resource, contentType, body, payload string, want headers) *nats.Msg {
 	t := r.TB
 	t.Helper()
@@ -98,7 +98,7 @@ func (r *readingsTap) posts(resource, contentType, body, payload string, want he
 	return m
 }
 
-// holdsValue fetches a large value as docs/reference/taps.md says, whole and from the middle.
+// holdsValue fetches a large value as docs/reference/nats.md says, whole and from the middle.
 func (r *readingsTap) holdsValue(ref, want, digest string) {
 	r.TB.Helper()
 	whole := ledgetest.Ask(r.Node, r.CoreData+ref, "*/*")
@@ -108,23 +108,23 @@ func (r *readingsTap) holdsValue(ref, want, digest string) {
 	}
 }
 
-// holdsDocument holds that docs/reference/taps.md names the headers that were seen, and of those of CloudEvents no others.
+// holdsDocument holds that docs/reference/nats.md names the headers that were seen, and of those of CloudEvents no others.
 func (r *readingsTap) holdsDocument(t *testing.T) {
 	t.Helper()
-	text := ledgetest.MustRead(t, "../../../docs/reference/taps.md")
+	text := ledgetest.MustRead(t, "../../../docs/reference/nats.md")
 	for name := range r.seen {
 		if !strings.Contains(text, "`"+name+"`") {
-			t.Errorf("docs/reference/taps.md does not name %s", name)
+			t.Errorf("docs/reference/nats.md does not name %s", name)
 		}
 	}
 	for _, m := range regexp.MustCompile("`(ce-[a-z]+)`").FindAllStringSubmatch(text, -1) {
 		if !r.seen[m[1]] && m[1] != "ce-idempotency" {
-			t.Errorf("docs/reference/taps.md names %s, which no message has", m[1])
+			t.Errorf("docs/reference/nats.md names %s, which no message has", m[1])
 		}
 	}
 }
 
-// holdsEvent posts an event of several readings and holds what the tap gets of it.
+// holdsEvent posts an event of several readings and holds the message of it.
 func (r *readingsTap) holdsEvent(picture, digest string) {
 	t := r.TB
 	t.Helper()
@@ -148,7 +148,7 @@ func (r *readingsTap) holdsEvent(picture, digest string) {
 	r.holdsValue(fmt.Sprintf("/api/v2/reading/id/%s/binary", got.Readings[1]["id"]), picture, digest)
 }
 
-// removesDevice removes the events of a device and holds what the tap gets of it.
+// removesDevice removes the events of a device and holds the message of it.
 func (r *readingsTap) removesDevice() {
 	r.TB.Helper()
 	r.Call(http.MethodDelete, r.CoreData+"/api/v2/event/device/name/m-1", "", "")

@@ -87,7 +87,7 @@ var parts = []struct {
 	ours []string
 	why  string
 }{
-	{"tap", []string{"domain", "store/natsserver"}, "it sees the logs through interfaces"},
+	{"bus", []string{"domain", "store", "store/natsblock", "store/natsserver"}, "it follows the logs, and knows no state"},
 	{"natsserver", nil, "it starts servers and knows nothing of what is on them"},
 }
 

@@ -90,7 +90,7 @@ func promtool(t *testing.T) string {
 }
 
 // sometimes are series that exist once something went wrong, or in secure mode.
-var sometimes = []string{"ledge_tls_certificate_expires_seconds", "ledge_identity_refused_total", "ledge_tap_refused_total"}
+var sometimes = []string{"ledge_tls_certificate_expires_seconds", "ledge_identity_refused_total", "ledge_nats_refused_total"}
 
 // TestPrometheus runs Prometheus with the files of deploy, but for the ports, beside a node that has work: it takes the queries of all
 // alerts and panels, and every series that they name is there.

@@ -29,13 +29,13 @@ func natsPath(t *testing.T) string {
 	return dir + string(filepath.ListSeparator) + path
 }
 
-// TestDocumentedNATSCommands types what docs/reference/taps.md shows for a picture, small and large.
+// TestDocumentedNATSCommands types what docs/reference/nats.md shows for a picture, small and large.
 func TestDocumentedNATSCommands(t *testing.T) {
-	_, text, _ := strings.Cut(ledgetest.MustRead(t, "../../../docs/reference/taps.md"), "### Consumers")
+	_, text, _ := strings.Cut(ledgetest.MustRead(t, "../../../docs/reference/nats.md"), "### Consumers")
 	text, _, _ = strings.Cut(text, "\n## ")
 	blocks := ledgetest.ShellBlocks(text)
 	if len(blocks) != 3 {
-		t.Fatalf("docs/reference/taps.md has %d blocks about consumers, want 3", len(blocks))
+		t.Fatalf("docs/reference/nats.md has %d blocks about consumers, want 3", len(blocks))
 	}
 	p := ledgetest.StartSeed(t)
 	sh := ledgetest.NewShell(p, t)

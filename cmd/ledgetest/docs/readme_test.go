@@ -65,7 +65,7 @@ func TestReadmeTour(t *testing.T) {
 	}
 }
 
-// seesThePicture holds that the tap gets events and then the picture that was posted for cam-1, byte for byte.
+// seesThePicture holds that a NATS client gets events and then the picture that was posted for cam-1, byte for byte.
 func seesThePicture(t *testing.T, everything *ledgetest.TapClient) {
 	t.Helper()
 	photo := ledgetest.MustRead(t, "../../../docs/tour/photo.jpg")
@@ -75,14 +75,14 @@ func seesThePicture(t *testing.T, everything *ledgetest.TapClient) {
 		seen[m.Subject] = true
 		if m.Subject == "ledge.reading.camera.cam-1.jpeg" {
 			if string(m.Data) != photo {
-				t.Errorf("the tap got other bytes than were posted")
+				t.Errorf("it got other bytes than were posted")
 			}
 			break
 		}
 	}
 	for _, want := range []string{"ledge.event.profile.camera.added", "ledge.event.device.cam-1.updated", "ledge.reading.sample-image.sample-image.jpeg"} {
 		if !seen[want] {
-			t.Errorf("the tap has not seen %s, but %v", want, seen)
+			t.Errorf("it has not seen %s, but %v", want, seen)
 		}
 	}
 }
@@ -148,25 +148,6 @@ func headings(text string) (all []string) {
 		all = append(all, "#"+strings.NewReplacer(" ", "-", "?", "").Replace(strings.ToLower(m[1])))
 	}
 	return all
-}
-
-// TestDocumentedHistory asks as docs/reference/taps-history.md says.
-func TestDocumentedHistory(t *testing.T) {
-	p := ledgetest.StartSeed(t)
-	text := ledgetest.MustReadDocs(t, "reference/taps-history.md")
-	nc := ledgetest.HistoryConn(p, t)
-	answer, err := nc.Request("ledge.info", nil, ledgetest.Timeout)
-	if err != nil || !strings.Contains(string(answer.Data), `"LEDGE_EVENTS":{"first":1,"last":9`) {
-		t.Fatalf("ledge.info = %s, %v", answer.Data, err)
-	}
-	subject, body := quoted(t, text, "req '"), `{"seq":1}`
-	if !strings.Contains(text, body) {
-		t.Fatalf("docs/reference/taps-history.md does not show %s", body)
-	}
-	first, err := nc.Request(subject, []byte(body), ledgetest.Timeout)
-	if err != nil || !strings.Contains(string(first.Data), `"device-rest"`) {
-		t.Fatalf("%s %s = %s, %v", subject, body, first.Data, err)
-	}
 }
 
 // TestScriptsReadTheirPipes holds that no script with pipefail pipes into what ends at its first match: what still writes then fails, now and

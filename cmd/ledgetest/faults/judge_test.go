@@ -126,6 +126,10 @@ func judgeStart(l *ledgetest.Workload, t *testing.T, dir, damage string, since l
 		p.Kill()
 		return outcomef(lost, "%v", err)
 	}
+	if err := ledgetest.CompareBus(p); err != nil {
+		p.Kill()
+		return outcomef(broken, "ledge serve recovers, but %v", err)
+	}
 	if code := p.Stop(); code != exit.OK {
 		return outcomef(broken, "ledge serve: exit code %d at the stop: %s", code, lastLine(p.Log.String()))
 	}

@@ -16,7 +16,7 @@ import (
 	"ledge/cmd/internal/node"
 	"ledge/cmd/ledgetest"
 	"ledge/store"
-	"ledge/store/tap"
+	"ledge/store/bus"
 )
 
 func TestStoreErrorHasItsCode(t *testing.T) {
@@ -25,7 +25,7 @@ func TestStoreErrorHasItsCode(t *testing.T) {
 		code int
 	}{
 		{&store.Damage{Stream: "LEDGE_EVENTS", Seq: 1}, exit.Damaged},
-		{tap.ErrListen, exit.Port},
+		{bus.ErrListen, exit.Port},
 		{&fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}, exit.Folder},
 		{errors.New("not ready"), 0},
 		{context.Canceled, 0},

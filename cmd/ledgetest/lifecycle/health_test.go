@@ -13,7 +13,7 @@ import (
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := ledgetest.Start(t, dir, "--tap-port", "-1")
+	p := ledgetest.Start(t, dir, "--nats-port", "-1")
 	if out, errs, code := ledgetest.Run(t, "health", "--data-dir", dir); code != exit.OK || out != "ready\n" {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}

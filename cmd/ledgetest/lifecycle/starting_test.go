@@ -124,12 +124,12 @@ func TestStartAnswers(t *testing.T) {
 	var tap []string
 	const tapHost, tapPort = "127.0.0.77", "14222" // no other test has them
 	if runtime.GOOS == "linux" {
-		tap = []string{"--tap-host", tapHost, "--tap-port", tapPort}
+		tap = []string{"--nats-host", tapHost, "--nats-port", tapPort}
 	}
 	h := holdStart(t.Context(), t, dir, tap...)
 	if c, err := net.Dial("tcp", net.JoinHostPort(tapHost, tapPort)); tap != nil && err == nil {
 		c.Close()
-		t.Error("the tap is open while the log is folded")
+		t.Error("the bus is open while the log is folded")
 	}
 	progress := fmt.Sprintf("49 %% of %d events of state.db are folded", events)
 	refuses := func(method, url, body, end string) {

@@ -18,7 +18,7 @@ import (
 	"ledge/domain"
 )
 
-// TestSecretScan makes a secret of each kind, right and wrong ones, and looks for them wherever Ledge says something: answers, the tap, the
+// TestSecretScan makes a secret of each kind, right and wrong ones, and looks for them wherever Ledge says something: answers, the bus, the
 // commands, a backup, the log at the level debug, and the stacks that a crash prints.
 func TestSecretScan(t *testing.T) {
 	t.Parallel()
@@ -93,12 +93,12 @@ func useSecrets(s *ledgetest.Secured, t *testing.T, password, wrong, wrongToken,
 	}
 	for _, token := range []string{wrongToken, jwt} {
 		if _, err := s.TapAs(t, token); err == nil || strings.Contains(err.Error(), token) {
-			t.Errorf("a wrong token at the tap: %v", err)
+			t.Errorf("a wrong token at the bus: %v", err)
 		}
 	}
 }
 
-// tapTexts returns all that an auditor sees at the tap while do runs, by subject.
+// tapTexts returns all that an auditor hears of the bus while do runs, by subject.
 func tapTexts(s *ledgetest.Secured, t *testing.T, do func()) map[string]string {
 	t.Helper()
 	nc, err := s.TapAs(t, s.Tokens[domain.Auditor])
@@ -117,7 +117,7 @@ func tapTexts(s *ledgetest.Secured, t *testing.T, do func()) map[string]string {
 	for texts["tap ledge.event.user.admin.password"] == "" {
 		m, err := sub.NextMsg(ledgetest.Timeout)
 		if err != nil {
-			t.Fatalf("the tap: %v, after %d events", err, len(texts))
+			t.Fatalf("the bus: %v, after %d events", err, len(texts))
 		}
 		texts["tap "+m.Subject] = m.Subject + string(m.Data)
 	}

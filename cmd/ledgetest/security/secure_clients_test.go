@@ -8,7 +8,6 @@ import (
 	"net/http/httptrace"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -204,28 +203,16 @@ func TestEdgeXClientsWithToken(t *testing.T) {
 	}
 }
 
-// findNATS returns the nats command, "" where there is none.
-func findNATS() string {
-	if own, err := filepath.Abs("../../../bin/nats"); err == nil && isFile(own) {
-		return own
-	}
-	path, _ := exec.LookPath("nats")
-	return path
-}
-
-// TestNATSCommand taps with the nats command, as docs/reference/taps-history.md says.
+// TestNATSCommand subscribes with the nats command, as docs/reference/nats-clients.md says.
 func TestNATSCommand(t *testing.T) {
 	t.Parallel()
-	command := findNATS()
-	if command == "" {
-		t.Skip("the nats command is not installed: make testtools installs it in bin")
-	}
+	command := ledgetest.FindNATS(t)
 	s := ledgetest.StartSecured(t)
-	_, text, _ := strings.Cut(ledgetest.MustReadDocs(t, "reference/taps-history.md"), "```text\nnats ")
+	_, text, _ := strings.Cut(ledgetest.MustReadDocs(t, "reference/nats-clients.md"), "```text\nnats ")
 	text, _, _ = strings.Cut("nats "+text, "```")
 	documented := ledgetest.Lines(text)
 	if len(documented) != 2 {
-		t.Fatalf("docs/reference/taps-history.md has %d lines for nats, want 2", len(documented))
+		t.Fatalf("docs/reference/nats-clients.md has %d lines for nats, want 2", len(documented))
 	}
 	password := ledgetest.MustWriteFile(t, "password", "correct horse battery\n")
 	s.Ledge(t, "user", "add", "anna", "--role", "viewer", "--password-file", password)
@@ -242,9 +229,9 @@ func TestNATSCommand(t *testing.T) {
 		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 		return out
 	}
+	const violation = "Authorization Violation"
 	wants := map[string]string{
-		"expired": "User Authentication Expired", "revoked": "Authorization Violation", "wrong role": "role poster may not read; the tap needs viewer",
-		"unknown CA": "certificate signed by unknown authority",
+		"expired": violation, "revoked": violation, "wrong role": violation, "unknown CA": "certificate signed by unknown authority",
 	}
 	for _, c := range trials(s, t, domain.Viewer, domain.Poster) {
 		switch want := wants[c.name]; {
@@ -260,7 +247,7 @@ func TestNATSCommand(t *testing.T) {
 	}
 }
 
-// showsPosts posts values until a client of the tap shows one.
+// showsPosts posts values until a NATS client shows one.
 func showsPosts(s *ledgetest.Secured, t *testing.T, out *ledgetest.Output) {
 	t.Helper()
 	for end := time.Now().Add(ledgetest.Timeout); !strings.Contains(out.String(), "ledge.reading.sample-numeric.sample-numeric.int"); {

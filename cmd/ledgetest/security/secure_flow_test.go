@@ -234,9 +234,9 @@ func TestWrongPasswords(t *testing.T) {
 	}
 }
 
-// TestSecureTap taps a server in secure mode: a viewer sees what happens, an auditor also history, a poster nothing. A token that is
-// revoked ends its connection. Ledge's own commands go on beside the server.
-func TestSecureTap(t *testing.T) {
+// TestSecureNATS connects NATS clients in secure mode: a viewer hears live messages, an auditor reads the copies too, a poster is refused.
+// A token that is revoked ends its connection. Ledge's own commands go on beside the server.
+func TestSecureNATS(t *testing.T) {
 	t.Parallel()
 	s := ledgetest.StartSecured(t)
 	for _, token := range []string{s.Tokens[domain.Poster], "ledge_a-viewer_AAAAAAAAAAAAAAAAAAAAAAAAAA", ""} {
@@ -264,7 +264,7 @@ func TestSecureTap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, err := auditor.Request("$JS.API.DIRECT.GET.LEDGE_EVENTS", []byte(`{"seq":1}`), ledgetest.Timeout); err != nil || len(m.Data) == 0 {
+	if m, err := auditor.Request("$JS.API.STREAM.MSG.GET.LEDGE_EVENTS", []byte(`{"seq":1}`), ledgetest.Timeout); err != nil || len(m.Data) == 0 {
 		t.Errorf("the auditor's history: %v, %v", m, err)
 	}
 	s.WantAnswersHidden(t, viewer)

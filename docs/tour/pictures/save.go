@@ -26,7 +26,7 @@ type picture struct {
 var image = regexp.MustCompile(`^image/([\w.+-]+)`)
 
 // save does nothing about what is no picture, or has been removed since.
-func (c *consumer) save(p picture) error {
+func (c consumer) save(p picture) error {
 	kind := image.FindStringSubmatch(p.MediaType)
 	if kind == nil {
 		return nil
@@ -57,7 +57,7 @@ func (c *consumer) save(p picture) error {
 }
 
 // write gives the file its name when it is whole and what was posted.
-func (c *consumer) write(file string, body io.Reader, p picture) error {
+func (c consumer) write(file string, body io.Reader, p picture) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}

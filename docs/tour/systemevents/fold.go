@@ -7,15 +7,11 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 type object = map[string]any
 
-// devices are all devices, by name.
-type devices map[string]object
-
-// change is what became of a value; docs/reference/taps.md says how to read it.
+// change is what became of a value; docs/reference/nats.md says how to read it.
 type change struct {
 	At  *int              `json:"at"`
 	Was json.RawMessage   `json:"was"`
@@ -23,32 +19,42 @@ type change struct {
 	In  map[string]change `json:"in"`
 }
 
-// fold applies a message, and returns the device after it (of a removal, before it) and EdgeX's word for what happened.
-func (d devices) fold(subject, kind string, data []byte) (device object, action string, err error) {
+// fold applies an event of a device. It returns the device after the event (of a removal, before it) and EdgeX's word for the event.
+func (d *devices) fold(name, kind string, data []byte) (device object, action string, err error) {
 	var e struct {
 		Device   object
 		Modified json.Number
 		Changes  map[string]change
 	}
-	if err := decode(data, &e); err != nil {
-		return nil, "", err
+	if len(data) > 0 { // Ledge leaves out a payload of more than 512 KiB
+		if err := decode(data, &e); err != nil {
+			return nil, "", err
+		}
 	}
-	name := strings.Split(subject, ".")[3]
 	switch kind {
 	case "device.added/1":
-		d[name] = e.Device
-		return e.Device, "add", nil
+		device, err = d.put(name, e.Device)
+		return device, "add", err
 	case "device.updated/1":
-		d[name] = e.Device
-		return e.Device, "update", nil
+		device, err = d.put(name, e.Device)
+		return device, "update", err
 	case "device.updated/2":
-		device, _ = apply(d[name], change{In: e.Changes}).(object)
+		at, _ := e.Modified.Int64()
+		if d.known[name] == nil || len(data) == 0 || at <= d.asked[name] {
+			device, err = d.ask(name)
+			return device, "update", err
+		}
+		device, _ = apply(d.known[name], change{In: e.Changes}).(object)
 		device["modified"] = e.Modified
-		d[name] = device
+		d.known[name] = device
 		return device, "update", nil
 	case "device.removed/1":
-		delete(d, name)
-		return e.Device, "delete", nil
+		device = d.known[name]
+		if e.Device != nil {
+			device = e.Device
+		}
+		delete(d.known, name)
+		return device, "delete", nil
 	}
 	return nil, "", fmt.Errorf("unknown type %s", kind)
 }

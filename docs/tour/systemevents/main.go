@@ -1,21 +1,22 @@
-// Systemevents prints each change of a device as EdgeX 2.3's core-metadata would publish it: the topic, then the system
-// event as JSON.
+// Systemevents prints each change of a device as EdgeX 2.3's core-metadata would publish it: the topic, then the system event as JSON.
 //
-// An update on the log has only what changed. So the program first folds the devices from history, without printing, and
-// then applies each change to the device that it knows.
+// An update on the log has only what changed. So the program first folds the devices from the events that Ledge keeps a copy of, without
+// printing, and then applies each change to the device that it knows. It asks core-metadata for a device that it does not know whole.
 //
-// usage: go run ./docs/tour/systemevents [nats://127.0.0.1:4222]
+// usage: go run ./docs/tour/systemevents [nats://127.0.0.1:4222 [http://127.0.0.1:59881]]
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log"
 	"os"
-	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // systemEvent is EdgeX 2.3's, in its order of fields.
@@ -30,129 +31,65 @@ type systemEvent struct {
 	Timestamp  int64             `json:"timestamp"`
 }
 
-const wait = 10 * time.Second
-
 func main() {
-	url := nats.DefaultURL
+	url, metadata := nats.DefaultURL, "http://127.0.0.1:59881"
 	if len(os.Args) > 1 {
 		url = os.Args[1]
 	}
-	log.Fatal(run(url))
+	if len(os.Args) > 2 {
+		metadata = os.Args[2]
+	}
+	log.Fatal(run(url, metadata))
 }
 
-// run prints for ever, and returns only why it cannot.
-func run(url string) error {
-	live, err := nats.Connect(url, nats.MaxReconnects(-1))
+// run prints until the connection is closed, and returns the reason. The consumer survives restarts of Ledge.
+func run(url, metadata string) error {
+	conn, err := nats.Connect(url, nats.MaxReconnects(-1))
 	if err != nil {
 		return err
 	}
-	history, err := nats.Connect(url, nats.MaxReconnects(-1), nats.UserInfo("history", "history"))
+	js, err := jetstream.New(conn)
 	if err != nil {
 		return err
 	}
-	sub, err := live.SubscribeSync("ledge.event.device.>") // first of all: what happens from now on is not missed
+	ctx := context.Background()
+	stream, err := js.Stream(ctx, "LEDGE_EVENTS")
 	if err != nil {
 		return err
 	}
-	if err := live.FlushTimeout(wait); err != nil {
-		return err
-	}
-	f := follower{history: history, devices: devices{}}
-	last, err := f.end()
-	if err == nil {
-		err = f.catchUp(last, false)
-	}
+	consumer, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{FilterSubjects: []string{"ledge.event.device.>"}})
 	if err != nil {
 		return err
 	}
+	messages, err := consumer.Messages(jetstream.PullMaxBytes(2 << 20)) // Ledge cuts off a client for which 8 MiB wait
+	if err != nil {
+		return err
+	}
+	last, known := stream.CachedInfo().State.LastSeq, newDevices(metadata)
 	log.Print("listening on ", url)
-	for { // a live message says that there is more; history has it, with what live may have left out
-		m, err := sub.NextMsg(24 * time.Hour)
-		if err == nil {
-			err = f.catchUp(sequence(m), true)
-		}
-		if err != nil {
-			log.Print(err)
-		}
-	}
-}
-
-// follower reads the changes of devices from history, in order.
-type follower struct {
-	history *nats.Conn
-	devices devices
-	seen    uint64
-}
-
-// end is the last sequence of the changes that is on disk and visible.
-func (f *follower) end() (uint64, error) {
-	m, err := f.history.Request("ledge.info", nil, wait)
-	if err != nil {
-		return 0, err
-	}
-	var streams map[string]struct{ Last uint64 }
-	err = json.Unmarshal(m.Data, &streams)
-	return streams["LEDGE_EVENTS"].Last, err
-}
-
-// catchUp takes what is missing up to a sequence, in batches.
-func (f *follower) catchUp(to uint64, print bool) error {
-	sub, err := f.history.SubscribeSync(nats.NewInbox())
-	if err != nil {
-		return err
-	}
-	defer func() { _ = sub.Unsubscribe() }()
-	for f.seen < to {
-		from := fmt.Appendf(nil, `{"seq":%d,"next_by_subj":"ledge.event.device.>","batch":1000}`, f.seen+1)
-		if err := f.history.PublishRequest("$JS.API.DIRECT.GET.LEDGE_EVENTS", sub.Subject, from); err != nil {
-			return err
-		}
-		if err := f.batch(sub, to, print); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// batch takes one batch: messages, and then a status.
-func (f *follower) batch(sub *nats.Subscription, to uint64, print bool) error {
 	for {
-		m, err := sub.NextMsg(wait)
+		m, err := messages.Next()
 		if err != nil {
 			return err
 		}
-		switch m.Header.Get("Status") {
-		case "":
-		case "204":
-			if m.Header.Get("Nats-Num-Pending") == "0" {
-				f.seen = max(f.seen, to)
-			}
-			return nil
-		case "404":
-			f.seen = to
-			return nil
-		default:
-			return fmt.Errorf("history: %s", m.Header.Get("Description"))
+		meta, err := m.Metadata()
+		if err == nil {
+			err = known.take(m, meta.Sequence.Stream > last)
 		}
-		f.seen = sequence(m)
-		if err := f.take(m, print); err != nil {
-			return fmt.Errorf("sequence %d: %w", f.seen, err)
+		if err != nil {
+			log.Printf("%s: %v", m.Subject(), err)
 		}
 	}
-}
-
-func sequence(m *nats.Msg) uint64 {
-	n, _ := strconv.ParseUint(m.Header.Get("Nats-Sequence"), 10, 64)
-	return n
 }
 
 // take folds a message, and prints it.
-func (f *follower) take(m *nats.Msg, print bool) error {
-	device, action, err := f.devices.fold(m.Header.Get("Nats-Subject"), m.Header.Get("ce-type"), m.Data)
-	if err != nil || !print {
+func (d *devices) take(m jetstream.Msg, show bool) error {
+	name := strings.Split(m.Subject(), ".")[3]
+	device, action, err := d.fold(name, m.Headers().Get("ce-type"), m.Data())
+	if err != nil || !show {
 		return err
 	}
-	at, err := time.Parse(time.RFC3339Nano, m.Header.Get("ce-time"))
+	at, err := time.Parse(time.RFC3339Nano, m.Headers().Get("ce-time"))
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,61 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+)
+
+// nodeName is the form of a node's name, which is a part of NATS subjects.
+var nodeName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+// checkHub checks one URL of hub-url.
+func checkHub(text string) error {
+	at, err := url.Parse(text)
+	if err != nil {
+		return fmt.Errorf("%q: no URL: %w", text, err)
+	}
+	_, secret := at.User.Password()
+	switch {
+	case !slices.Contains([]string{"tls", "nats", "nats-leaf", "wss", "ws"}, at.Scheme):
+		return fmt.Errorf("%q: use the scheme tls, nats, wss or ws", text)
+	case at.Hostname() == "":
+		return fmt.Errorf("%q: name the host, such as tls://edge-1@hub.example:7422", text)
+	case secret:
+		return errors.New("a setting is no place for a password: put it into the file ledge-hub-password of $CREDENTIALS_DIRECTORY")
+	case !nodeName.MatchString(at.User.Username()):
+		return fmt.Errorf("%q: begin with the name of this node, letters, digits, - and _, such as tls://edge-1@%s", text, at.Host)
+	}
+	return nil
+}
+
+// hubCure says what is wrong with the URLs together, and with settings that they need; "" for nothing.
+func hubCure(c *Config) string {
+	urls, node := c.HubURLs()
+	for _, at := range urls {
+		if at.User.Username() != node {
+			return fmt.Sprintf("this node is %s and %s; give all URLs one name", at.User.Username(), node)
+		}
+	}
+	if len(urls) > 0 && (c.NATSPort < 0 || c.BusMaxBytes == 0) {
+		return "the cluster reads the copies of the logs: set nats-port and bus-max-bytes too"
+	}
+	return ""
+}
+
+// HubURLs returns the URLs of the hub, without a password, and the name of this node; none if there is no hub.
+func (c *Config) HubURLs() (list []*url.URL, node string) {
+	for _, text := range c.HubURL.List {
+		at, err := url.Parse(text)
+		if err != nil {
+			continue // checkHub has refused it
+		}
+		if at.Port() == "" && at.Scheme != "ws" && at.Scheme != "wss" {
+			at.Host += ":7422"
+		}
+		list, node = append(list, at), at.User.Username()
+	}
+	return list, node
+}

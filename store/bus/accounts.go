@@ -1,0 +1,73 @@
+package bus
+
+import (
+	"fmt"
+	"strings"
+
+	"ledge/domain"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+const (
+	feedUser = "ledge" // our own connection
+	liveUser = "live"
+
+	// feedAccount has the copies and the clients that may read history, liveAccount those that may not.
+	feedAccount, liveAccount = "FEED", "LIVE"
+
+	// ingest begins the subjects on which we publish. The copies store what comes there under its own subject, which begins with prefix.
+	ingest, prefix = "$LEDGE.feed.", "ledge."
+)
+
+// accounts is the configuration of the accounts, in the server's own language. In open mode clients need not log in.
+func accounts(password string, prefixes []string, open bool) string {
+	var exports, imports []string
+	for _, p := range prefixes {
+		exports = append(exports, fmt.Sprintf("{stream: %q, accounts: [%s]}", p+">", liveAccount))
+		imports = append(imports, fmt.Sprintf("{stream: {account: %s, subject: %q}}", feedAccount, p+">"))
+	}
+	text := fmt.Sprintf(`accounts {
+  %s {
+    users: [{user: %s, password: %q}]
+    jetstream: {max_mem: 64M, max_file: -1, max_streams: %d, max_consumers: %d}
+    exports: [%s]
+  }
+  %s {
+    users: [{user: %s, password: %q}]
+    imports: [%s]
+  }
+}
+`, feedAccount, feedUser, password, len(prefixes), consumersMost, strings.Join(exports, ", "),
+		liveAccount, liveUser, password, strings.Join(imports, ", "))
+	if open {
+		text += "no_auth_user: " + liveUser + "\n" // has the server say that clients need no login; the authenticator decides
+	}
+	return text
+}
+
+// readsHistory are the permissions in [feedAccount]: all that JetStream offers for reading streams and for consumers. A client
+// cannot create, change, purge or delete a stream, and cannot publish anything else.
+func readsHistory() *server.Permissions {
+	return &server.Permissions{
+		Publish: &server.SubjectPermission{Allow: []string{
+			"$JS.API.INFO", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST", "$JS.API.STREAM.INFO.*", "$JS.API.STREAM.MSG.GET.*",
+			"$JS.API.CONSUMER.>", "$JS.ACK.>", "$JS.FC.>",
+		}},
+		Subscribe: &server.SubjectPermission{Allow: []string{prefix + ">", "_INBOX.>"}},
+	}
+}
+
+// hearsLive are the permissions in [liveAccount]. Only roles that may change subscriptions and send commands hear
+// the answers of receivers and of device services.
+func hearsLive(role domain.Role) *server.Permissions {
+	p := &server.Permissions{
+		Publish:   &server.SubjectPermission{Deny: []string{">"}},
+		Subscribe: &server.SubjectPermission{Allow: []string{prefix + ">", "_INBOX.>"}},
+	}
+	if !role.May(domain.MayChange) {
+		const transmission = "ledge.notification.*.*."
+		p.Subscribe.Deny = []string{transmission + "tried", transmission + "processed", "ledge.event.command.*.issued"}
+	}
+	return p
+}
