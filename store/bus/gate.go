@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -211,6 +212,9 @@ func (g *gate) toClient(s *session) {
 		}
 		_ = s.outside.SetWriteDeadline(time.Now().Add(writeWait))
 		if _, err := s.outside.Write(said); err != nil {
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				g.log.Warn("NATS client cut off: it reads nothing", "client", s.client, "after", writeWait)
+			}
 			return
 		}
 	}

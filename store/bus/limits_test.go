@@ -157,6 +157,9 @@ func TestMemoryOfOne(t *testing.T) {
 	if server.NumSlowConsumersClients() == 0 {
 		t.Error("it was cut off for another reason")
 	}
+	if n.log.count("Slow Consumer") == 0 {
+		t.Errorf("the log does not say that it was cut off:\n%s", n.log)
+	}
 }
 
 // TestMemoryOfAll has a client read nothing of many subscriptions: it is cut off before all clients together exceed the memory, and a client
@@ -199,6 +202,9 @@ func TestClientThatReadsNothing(t *testing.T) {
 	eventually(t, "it is cut off", func() bool { return n.Clients() == 0 })
 	if n.Refusals()[byMemory] != 0 {
 		t.Error("it was cut off for its memory")
+	}
+	if n.log.count("it reads nothing")+n.log.count("WriteDeadline of") == 0 {
+		t.Error("the log does not say that it was cut off")
 	}
 }
 

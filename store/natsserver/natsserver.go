@@ -71,9 +71,17 @@ type serverLog struct {
 // and Ledge itself bounds the size of a message.
 var intended = []string{"Plaintext passwords detected", "Maximum payloads over"}
 
-func (l *serverLog) Noticef(f string, v ...any) { l.to.Debug(fmt.Sprintf(f, v...)) }
-func (l *serverLog) Debugf(f string, v ...any)  { l.to.Debug(fmt.Sprintf(f, v...)) }
-func (l *serverLog) Tracef(f string, v ...any)  { l.to.Debug(fmt.Sprintf(f, v...)) }
+// Noticef logs a notice. That a client is cut off because it is too slow is a warning here.
+func (l *serverLog) Noticef(f string, v ...any) {
+	if line := fmt.Sprintf(f, v...); strings.Contains(line, "Slow Consumer") {
+		l.warn(line)
+	} else {
+		l.to.Debug(line)
+	}
+}
+
+func (l *serverLog) Debugf(f string, v ...any) { l.to.Debug(fmt.Sprintf(f, v...)) }
+func (l *serverLog) Tracef(f string, v ...any) { l.to.Debug(fmt.Sprintf(f, v...)) }
 
 func (l *serverLog) Warnf(f string, v ...any) {
 	line := fmt.Sprintf(f, v...)
