@@ -158,7 +158,7 @@ func TestMemoryOfOne(t *testing.T) {
 		t.Error("it was cut off for another reason")
 	}
 	if n.log.count("Slow Consumer") == 0 {
-		t.Errorf("the log does not say that it was cut off:\n%s", n.log)
+		t.Error("the log does not say that it was cut off")
 	}
 }
 
