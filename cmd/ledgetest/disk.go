@@ -21,8 +21,8 @@ func FillDisk(t *testing.T, path string, left int64) {
 	}
 	defer f.Close()
 	const page = 4 << 10
-	for FreeSpace(t, path) >= left+page {
-		n := (FreeSpace(t, path) - left) / page * page
+	for n := int64(1); n > 0; { // others write to the disk, too
+		n = max(0, FreeSpace(t, path)-left) / page * page
 		if _, err := f.Write(make([]byte, min(n, 1<<20))); errors.Is(err, syscall.ENOSPC) {
 			return
 		} else if err != nil {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"ledge/store"
 	"ledge/store/bus"
+	"ledge/store/osfile"
 	"ledge/store/storetest"
 )
 
@@ -27,6 +29,16 @@ type node struct {
 	store     *store.Store
 	appenders []*store.Appender
 	bus       *bus.Bus
+	full      atomic.Bool   // whether the log believes that its disk is full
+	asked     atomic.Uint64 // how often it has looked
+}
+
+func (n *node) freeBytes(dir string) (uint64, error) {
+	n.asked.Add(1)
+	if n.full.Load() {
+		return 0, nil
+	}
+	return osfile.FreeBytes(dir)
 }
 
 // mustOpen opens the logs and the bus in a folder.
@@ -35,7 +47,7 @@ func mustOpen(t *testing.T, dir string, o bus.Options) *node {
 	n := &node{t: t, dir: dir, o: o}
 	logger := slog.New(slog.NewTextHandler(io.Discard, nil))
 	var err error
-	log := store.Options{Dir: filepath.Join(dir, "nats"), ReserveBytes: 1 << 20, Logger: logger}
+	log := store.Options{Dir: filepath.Join(dir, "nats"), ReserveBytes: 1 << 20, Logger: logger, FreeBytes: n.freeBytes}
 	if n.store, err = store.Open(t.Context(), log); err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,8 @@ const (
 	chunkMessages, chunkBytes = 256, 512 << 10
 	// restShare is how many times as long as for a chunk the copier rests while events are recorded: appends come first.
 	restShare = 10
+	// roomPause is the time between two looks at a full disk.
+	roomPause = time.Second
 	// ackWait is how long the server may take for one chunk.
 	ackWait = 10 * time.Second
 )
@@ -104,6 +106,9 @@ func (c *copier) take(ctx context.Context, group []store.Message) error {
 		for n < len(group) && n < chunkMessages && bytes < chunkBytes {
 			bytes += len(group[n].Data)
 			n++
+		}
+		for c.log.Ready() != nil && ctx.Err() == nil {
+			pauseFor(roomPause, ctx.Done()) // the reserve of the disk is for the log
 		}
 		began, shown := time.Now(), c.log.Visible()
 		if err := c.publish(ctx, group[:n]); err != nil {

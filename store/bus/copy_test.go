@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -65,6 +66,28 @@ func TestCopyIsBounded(t *testing.T) {
 	if first, bytes := n.equal(n.store.Readings()), size(); first < 20 || bytes > 4*mib {
 		t.Errorf("made anew: from %d, %d bytes", first, bytes)
 	}
+}
+
+// TestReserveIsForTheLog holds that nothing is copied while the disk has no more than the reserve of the log.
+func TestReserveIsForTheLog(t *testing.T) {
+	t.Parallel()
+	n := mustOpen(t, t.TempDir(), bus.Options{MaxBytes: 64 * mib})
+	n.caughtUp()
+	n.bus.Close()
+	n.add("a", 5)
+	n.full.Store(true)
+	n.openBus()
+	n.connect() // it is running
+	for asked, end := n.asked.Load(), time.Now().Add(patience); n.asked.Load() < asked+2; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it does not look at the disk")
+		}
+	}
+	if lag := n.bus.Stats()[0].Lag; lag != 5 {
+		t.Errorf("%d events are not copied, want 5", lag)
+	}
+	n.full.Store(false)
+	n.equal(n.store.Events())
 }
 
 // TestConsumerSurvivesRestart holds that a durable consumer goes on behind its last acknowledgement after a restart of the bus.
