@@ -176,6 +176,7 @@ func TestRights(t *testing.T) {
 	t.Parallel()
 	s := mustSecure(t)
 	storetest.MustAdd(t, s.events, "a", 1)
+	eventually(t, "the copy has it", func() bool { return s.Stats()[0].Lag == 0 })
 	for seq, role := range []domain.Role{domain.Viewer, domain.Operator, domain.Auditor, domain.Admin} {
 		refused := make(chan error, 10)
 		note := nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refused <- err })

@@ -113,6 +113,8 @@ func source(ctx context.Context, js jetstream.JetStream, text, node string) erro
 	if err := json.Unmarshal([]byte(strings.ReplaceAll(text, "edge-1", node)), &c); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second) // without a leader, the cluster does not answer
+	defer cancel()
 	_, err := js.CreateOrUpdateStream(ctx, c)
 	return err
 }
@@ -202,8 +204,10 @@ func (e *edge) sourced(ctx context.Context, t *testing.T, js jetstream.JetStream
 	t.Helper()
 	var s jetstream.Stream
 	ledgetest.Until(t, e.name+" at the hub", func() bool {
+		short, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
 		var err error
-		s, err = js.Stream(ctx, "FLEET_"+e.name)
+		s, err = js.Stream(short, "FLEET_"+e.name)
 		return err == nil && s.CachedInfo().State.Msgs >= want
 	})
 	if n := s.CachedInfo().State.Msgs; n != want {
