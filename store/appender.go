@@ -198,7 +198,7 @@ func (a *Appender) step(items []item) int {
 	case a.messages == nil:
 	case err == nil:
 		a.messages.add(a.log.messagesOf(g.run), g.bytes())
-	default: // what is recorded of a group that failed is on the log
+	default: // the group failed: the log has the recorded part of it
 		a.messages.skip(end)
 	}
 	return n

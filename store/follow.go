@@ -10,7 +10,7 @@ import (
 	"ledge/domain"
 )
 
-// recent is what was recorded last, in memory, for followers that keep up.
+// recent has the last events in memory, for followers that keep up.
 type recent[T any] struct {
 	maxEvents, maxBytes int
 	seq                 func(*T) uint64
@@ -45,7 +45,7 @@ func (r *recent[T]) add(group []T, bytes int) {
 	r.wake(r.seq(&group[len(group)-1]))
 }
 
-// skip says that what is recorded up to a sequence is on the log, and not here.
+// skip drops all events: those up to a sequence are on the log only.
 func (r *recent[T]) skip(last uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +94,7 @@ func (a *Appender) Follow(ctx context.Context, from uint64, f func([]domain.Reco
 	return follow(ctx, a.recent, from, f, func(from, to uint64) iter.Seq2[[]domain.Recorded, error] { return a.log.groups(ctx, from, to) })
 }
 
-// follow calls f with each group from a sequence on. onLog reads those that are not in memory any more.
+// follow calls f with each group from a sequence on. onLog reads older groups.
 func follow[T any](ctx context.Context, r *recent[T], from uint64, f func([]T) error, onLog func(from, to uint64) iter.Seq2[[]T, error]) error {
 	next := max(from, 1)
 	take := func(group []T) error {

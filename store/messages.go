@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// recentMessages and recentMessageBytes are what is kept in memory for [Appender.FollowMessages].
+	// recentMessages and recentMessageBytes bound the messages in memory for [Appender.FollowMessages].
 	recentMessages     = 2_048
 	recentMessageBytes = 2 << 20
 )
@@ -19,8 +19,8 @@ func (a *Appender) FollowMessages(ctx context.Context, from uint64, f func([]Mes
 	return follow(ctx, a.messages, from, f, func(from, to uint64) iter.Seq2[[]Message, error] { return a.log.Messages(ctx, from, to) })
 }
 
-// Messages returns the messages from one sequence to another, both included, as they stand on the log, in slices. Those that were moved to
-// archives are among them.
+// Messages returns the messages from one sequence to another, both included, as they stand on the log, in slices, also
+// from archives.
 func (l *Log) Messages(ctx context.Context, from, to uint64) iter.Seq2[[]Message, error] {
 	return func(yield func([]Message, error) bool) {
 		ctx, stop := context.WithCancel(ctx)
@@ -53,7 +53,7 @@ func (l *Log) messagesOf(run []entry) []Message {
 	return list
 }
 
-// writtenHeader returns the headers as they stand on the log. Readers restore those that the short form leaves out.
+// writtenHeader returns the headers as they stand on the log. Readers restore the headers that the short form leaves out.
 func (m Message) writtenHeader() Header {
 	if !isShortChain(m.Header.Get(headerChain)) {
 		return m.Header
@@ -68,7 +68,7 @@ func (m Message) Chain() string { return m.Header.Get(headerChain) }
 // Prefix begins the subjects of all messages of the log for NATS clients, such as "ledge.event.".
 func (l *Log) Prefix() string { return l.public }
 
-// Visible returns the sequence of the last event that queries show; 0 is none.
+// Visible returns the sequence of the last event that queries show; 0 if there is none.
 func (l *Log) Visible() uint64 {
 	seq, _ := l.visible()
 	return seq

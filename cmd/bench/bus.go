@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// followBus measures how long it takes until a JetStream consumer has a change, and how fast one takes what it has missed.
+// followBus measures the time until a JetStream consumer has a change, and how fast a consumer catches up.
 func followBus(ctx context.Context, b *bench) error {
 	dir, done, err := b.folder("bus")
 	if err != nil {
@@ -43,7 +43,7 @@ func followBus(ctx context.Context, b *bench) error {
 	return b.patchToConsumer(ctx, list[0], js)
 }
 
-// catchUp adds devices, and then has a consumer take all that is on the log.
+// catchUp adds devices, and then has a consumer read all events.
 func (b *bench) catchUp(ctx context.Context, c *connection, js jetstream.JetStream, count int) error {
 	const each = 1000
 	for first := 0; first < count; first += each {

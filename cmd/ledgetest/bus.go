@@ -6,14 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// CompareBus returns the difference between the copies of the logs that NATS clients read and `ledge log`, or nil. It waits until the
-// copies have all that is on the log when it is called.
+// CompareBus returns the difference between the copies of the logs that NATS clients read and `ledge log`, or nil. It waits for
+// each message until the copy has it.
 func CompareBus(p *Node) error {
 	facts, err := TryFacts(p.Dir)
 	if err != nil {
@@ -24,15 +22,11 @@ func CompareBus(p *Node) error {
 		of := strings.Split(f.Subject, ".")[1]
 		logs[of] = append(logs[of], f)
 	}
-	nc, err := nats.Connect(p.Tap, nats.Timeout(Timeout))
+	nc, js, err := OpenJetStream(p.NATS)
 	if err != nil {
 		return err
 	}
 	defer nc.Close()
-	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(Timeout))
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), Timeout)
 	defer cancel()
 	for name, facts := range logs {
@@ -47,11 +41,11 @@ func compareStream(ctx context.Context, js jetstream.JetStream, name string, fac
 	if len(facts) == 0 {
 		return nil
 	}
-	state, err := awaitStream(ctx, js, name, facts[len(facts)-1].Seq)
+	s, err := js.Stream(ctx, name)
 	if err != nil {
 		return err
 	}
-	c, err := js.OrderedConsumer(ctx, name, jetstream.OrderedConsumerConfig{})
+	c, err := s.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{})
 	if err != nil {
 		return err
 	}
@@ -61,7 +55,7 @@ func compareStream(ctx context.Context, js jetstream.JetStream, name string, fac
 	}
 	defer messages.Stop()
 	for _, f := range facts {
-		if f.Seq < state.FirstSeq {
+		if f.Seq < s.CachedInfo().State.FirstSeq {
 			continue
 		}
 		m, err := messages.Next(jetstream.NextMaxWait(Timeout))
@@ -83,18 +77,4 @@ func compareStream(ctx context.Context, js jetstream.JetStream, name string, fac
 		}
 	}
 	return nil
-}
-
-// awaitStream waits until a stream has a sequence.
-func awaitStream(ctx context.Context, js jetstream.JetStream, name string, seq uint64) (jetstream.StreamState, error) {
-	for {
-		s, err := js.Stream(ctx, name)
-		if err != nil {
-			return jetstream.StreamState{}, err
-		}
-		if state := s.CachedInfo().State; state.LastSeq >= seq {
-			return state, nil
-		}
-		time.Sleep(time.Millisecond)
-	}
 }

@@ -84,10 +84,10 @@ type Node struct {
 	Dir string
 	Log *Output
 
-	URLs                                                        map[string]string // of the HTTP services by name, as the ready line gives them
-	Metadata, CoreData, DeviceREST, Notifications, Console, Tap string            // some of them, and the NATS bus
-	Exited                                                      chan struct{}
-	Err                                                         error
+	URLs                                                         map[string]string // of the HTTP services by name, as the ready line gives them
+	Metadata, CoreData, DeviceREST, Notifications, Console, NATS string            // some of them, and the NATS bus
+	Exited                                                       chan struct{}
+	Err                                                          error
 }
 
 // Start runs the binary on dir and returns when it is ready.
@@ -155,7 +155,7 @@ func (p *Node) WaitReady() error {
 				Contracts.Know(one.Folder, p.URLs[one.Name])
 			}
 			p.Metadata, p.CoreData, p.DeviceREST = p.URLs[services.Metadata], p.URLs[services.Data], p.URLs[services.DeviceREST]
-			p.Notifications, p.Console, p.Tap = p.URLs[services.Notifications], p.URLs[services.Console], LogField(line, "nats")
+			p.Notifications, p.Console, p.NATS = p.URLs[services.Notifications], p.URLs[services.Console], LogField(line, "nats")
 			return nil
 		}
 		select {

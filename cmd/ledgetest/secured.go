@@ -143,10 +143,10 @@ func (s *Secured) Specification(port int) []Step {
 // MailPassword is the password of the mail server that secured nodes are told.
 const MailPassword = "mail-pass-4711-not-to-be-seen"
 
-// TapAs connects to the bus with a token.
-func (s *Secured) TapAs(t *testing.T, token string, o ...nats.Option) (*nats.Conn, error) {
+// ConnectNATS connects to the bus with a token.
+func (s *Secured) ConnectNATS(t *testing.T, token string, o ...nats.Option) (*nats.Conn, error) {
 	t.Helper()
-	_, port, _ := net.SplitHostPort(strings.TrimPrefix(s.Tap, "tls://"))
+	_, port, _ := net.SplitHostPort(strings.TrimPrefix(s.NATS, "tls://"))
 	nc, err := nats.Connect("tls://127.0.0.1:"+port, append(o, nats.RootCAs(MustWriteFile(t, "ca.pem", CA(s.Node))), nats.Token(token), nats.NoReconnect(), nats.Timeout(Timeout))...)
 	if err == nil {
 		t.Cleanup(nc.Close)
@@ -157,7 +157,7 @@ func (s *Secured) TapAs(t *testing.T, token string, o ...nats.Option) (*nats.Con
 // WantAnswersHidden holds that a viewer sees no events with answers of receivers or device services, which an operator sees.
 func (s *Secured) WantAnswersHidden(t *testing.T, viewer *nats.Conn) {
 	t.Helper()
-	operator, err := s.TapAs(t, s.Tokens[domain.Operator])
+	operator, err := s.ConnectNATS(t, s.Tokens[domain.Operator])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,10 +13,10 @@ const (
 	feedUser = "ledge" // our own connection
 	liveUser = "live"
 
-	// feedAccount has the copies and the clients that may read history, liveAccount those that may not.
+	// feedAccount has the copies and the clients that may read history, liveAccount the other clients.
 	feedAccount, liveAccount = "FEED", "LIVE"
 
-	// ingest begins the subjects on which we publish. The copies store what comes there under its own subject, which begins with prefix.
+	// ingest begins the subjects on which we publish. The copies store such a message under its own subject, which begins with prefix.
 	ingest, prefix = "$LEDGE.feed.", "ledge."
 )
 

@@ -63,14 +63,14 @@ func (b *Bus) admit(c server.ClientAuthentication, s *session, login *server.Cli
 	if err := b.gate.admit(s, found); err != nil {
 		return err
 	}
-	who := found.identity
-	if !b.o.Still(who) { // it has changed since Login
+	client := found.identity
+	if !b.o.Still(client) { // it has changed since Login
 		return refusal{byCredentials, errors.New("the identity has lost its rights")}
 	}
-	if who.Role.May(domain.MayAudit) {
-		return b.register(c, feedAccount, who.Actor, readsHistory())
+	if client.Role.May(domain.MayAudit) {
+		return b.register(c, feedAccount, client.Actor, readsHistory())
 	}
-	return b.register(c, liveAccount, who.Actor, hearsLive(who.Role))
+	return b.register(c, liveAccount, client.Actor, hearsLive(client.Role))
 }
 
 // identify checks the login of a client.
@@ -124,7 +124,7 @@ func (b *Bus) Recheck() {
 	}
 }
 
-// recheckAgain rechecks until ctx ends. A new check of a token tells what the program cannot tell by its name, such as when a JWT expires.
+// recheckAgain rechecks until ctx ends. A new check of a token also notices the end of a JWT, which Ledge does not know by name.
 func (b *Bus) recheckAgain(ctx context.Context) {
 	tick := time.NewTicker(recheckEvery)
 	defer tick.Stop()

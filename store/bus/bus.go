@@ -1,8 +1,8 @@
 // Package bus is the public NATS server: a stock one with JetStream, beside the private one of the logs, for the NATS clients of others.
 //
-// [Bus] holds a bounded copy of each log, with the log's own sequences. It copies what is durable and what queries show, so the bus is a
-// projection: nothing reads it back, it may lag, and it is filled again from the log if it is lost. Clients subscribe to what happens, and
-// those that may read history have JetStream consumers on the copies. They can change nothing.
+// [Bus] holds a bounded copy of each log, with the log's own sequences. It copies an event when it is durable and queries show it.
+// The bus is a projection: Ledge does not read it, it may lag, and it is filled again from the log if it is lost.
+// Clients subscribe to events. Auditors and administrators also have JetStream consumers on the copies. Clients cannot change anything.
 package bus
 
 import (
@@ -39,28 +39,28 @@ type Options struct {
 	MaxBytes int64
 	// Connections is the most clients at a time that have logged in, half of them from one address; the default is 64.
 	Connections int
-	// Descriptors is how many descriptors all connections may have together; 0 is no limit.
+	// Descriptors is how many descriptors all connections may have together; 0: unlimited.
 	Descriptors int
 	// Memory is the most that waits in memory for all clients together, in bytes; the default is 40 MiB.
 	Memory int64
-	// TLS has clients use TLS, after the server's first line. nil is none.
+	// TLS has clients use TLS, after the server's first line. nil: no TLS.
 	TLS *tls.Config
 	// Login returns the identity of a client, by the user and password or by the token that it sends; address is its IP address. The error
-	// of a refusal is a domain.Error. nil is open mode: nobody logs in, and everybody may read all.
+	// of a refusal is a domain.Error. nil is open mode: clients need no login and may read all.
 	Login func(ctx context.Context, user, password, token, address string) (domain.Identity, error)
-	// Still reports whether an identity that has logged in is what it was then: its user or token was not removed or changed, and it has not
-	// expired. It must be quick. nil is always. See [Bus.Recheck].
+	// Still reports whether an identity that has logged in still has its rights: its user or token was not removed or changed, and it has
+	// not expired. It must be quick. nil: always. See [Bus.Recheck].
 	Still func(domain.Identity) bool
-	// Hub is the NATS cluster of the fleet; nil is none.
+	// Hub is the NATS cluster of the fleet; nil: no cluster.
 	Hub *Hub
-	// Logger receives what the server reports; nil is slog.Default.
+	// Logger receives the reports of the server; nil: slog.Default.
 	Logger *slog.Logger
 }
 
 const (
 	// valueMost is the largest payload of a message on the bus, in bytes. A larger one is left out; see [onBus].
 	valueMost = 512 << 10
-	// payloadMost is what one message has with its headers at the most, in bytes.
+	// payloadMost is the largest message with its headers, in bytes.
 	payloadMost = valueMost + 256<<10
 	// pendingMost is the most that waits for one client, in bytes.
 	pendingMost = 8 << 20
@@ -70,7 +70,7 @@ const (
 	controlLine = 4 << 10
 	// consumersMost is how many JetStream consumers one copy may have.
 	consumersMost = 100
-	// loginWait is how long a client may take to log in, and writeWait how long for reading what is written to it.
+	// loginWait is how long a client may take to log in, and writeWait how long it may take to read a write.
 	loginWait, writeWait = 10 * time.Second, 10 * time.Second
 	// retryPause is the time between a failure of the bus and the next try.
 	retryPause = 5 * time.Second
@@ -102,7 +102,7 @@ func (o Options) listen(ctx context.Context) (net.Listener, error) {
 	return l, nil
 }
 
-// Check reports whether clients can be listened for, before anything is opened. A nil Options is no bus.
+// Check reports whether clients can be listened for, before anything is opened. A nil Options stands for a node without a bus.
 func (o *Options) Check(ctx context.Context) error {
 	if o == nil || o.Port == 0 {
 		return nil
@@ -114,7 +114,7 @@ func (o *Options) Check(ctx context.Context) error {
 	return l.Close()
 }
 
-// Bus is the public server with its copies. All methods can be called on nil, which is a bus that nobody can reach.
+// Bus is the public server with its copies. All methods can be called on nil, which stands for a node without a bus.
 type Bus struct {
 	o      Options
 	gate   *gate
@@ -122,7 +122,7 @@ type Bus struct {
 	memory *memory
 	copies []*copier
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	server *server.Server
 	conn   *nats.Conn
 	failed error // of the last server, if it is not running
@@ -131,7 +131,7 @@ type Bus struct {
 	running sync.WaitGroup
 }
 
-// Open listens for clients, and lets them in once the copies of the logs are what the logs have. It fails only if the address cannot be
+// Open listens for clients, and lets them in once the copies equal the logs. It fails only if the address cannot be
 // listened on: if the server does not start or a copy cannot be written, the log says so, and it is tried again.
 func Open(ctx context.Context, o Options, logs ...*store.Appender) (*Bus, error) {
 	o = o.withDefaults()
@@ -232,7 +232,7 @@ func (b *Bus) set(s *server.Server, conn *nats.Conn) {
 	b.server, b.conn = s, conn
 }
 
-// now returns the server and our connection to it; nil while there is none.
+// now returns the server and our connection to it; nil while the server is not running.
 func (b *Bus) now() (*server.Server, *nats.Conn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -258,7 +258,7 @@ func (b *Bus) serverOptions() (*server.Options, error) {
 	return o, nil
 }
 
-// prefixes are what the subjects of the logs begin with.
+// prefixes begin the subjects of the logs.
 func (b *Bus) prefixes() (list []string) {
 	for _, c := range b.copies {
 		list = append(list, c.log.Prefix())
@@ -302,7 +302,7 @@ func (b *Bus) Publish(m store.Message) {
 	}
 }
 
-// Stats is what the copies have.
+// Stats is the state of a copy.
 type Stats struct {
 	Stream string
 	// Lag is how many events the log shows that the copy does not have yet.
@@ -320,7 +320,7 @@ func (b *Bus) Stats() (list []Stats) {
 	return list
 }
 
-// Warnings returns what an operator has to look at: a server that does not run, and copies that lag far behind.
+// Warnings returns warnings for an operator: of a server that does not run, and of copies that lag far behind.
 func (b *Bus) Warnings() (list []string) {
 	if b == nil {
 		return nil

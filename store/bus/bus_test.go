@@ -18,7 +18,7 @@ import (
 	"ledge/store/storetest"
 )
 
-// patience is how long a test waits for what must come.
+// patience is how long a test waits for a condition.
 const patience = time.Minute
 
 // node is a log with a bus.

@@ -16,7 +16,7 @@ import (
 )
 
 // compare returns the difference between a copy in a folder and its log, or nil: every message of the copy must be that of the log at its
-// sequence, without a hole. A copy that ends before the log is sound. What a power cut left of its last records is cut off.
+// sequence, without a hole. A copy that ends before the log is sound. The rest of a record that a power cut tore is cut off.
 func (c *copier) compare(ctx context.Context, dir string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -67,7 +67,7 @@ func (c *copier) compare(ctx context.Context, dir string) error {
 	return nil
 }
 
-// cutOff ends a block before a part that is bad, and has the server find out anew what the blocks have.
+// cutOff ends a block before a bad part, and removes the index, so that the server reads the blocks again.
 func cutOff(files *natsblock.Files, bad *natsblock.Bad) error {
 	if err := os.Truncate(files.Path(bad.Block), bad.Offset); err != nil {
 		return err

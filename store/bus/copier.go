@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// chunkMessages and chunkBytes are what is published before an acknowledgement is waited for.
+	// chunkMessages and chunkBytes bound a chunk: one acknowledgement is awaited for each.
 	chunkMessages, chunkBytes = 256, 512 << 10
 	// restShare is how many times as long as for a chunk the copier rests while events are recorded: appends come first.
 	restShare = 10
@@ -78,7 +78,7 @@ func (c *copier) open(ctx context.Context) error {
 	return nil
 }
 
-// config is the stream of a copy. What is published on the ingest subject is stored under the subject of the log, and sent to subscribers.
+// config is the stream of a copy. It stores a message of the ingest subject under the subject of the log, and sends it to subscribers.
 func (c *copier) config() jetstream.StreamConfig {
 	of := c.log.Prefix() + ">"
 	return jetstream.StreamConfig{
@@ -93,7 +93,7 @@ func (c *copier) config() jetstream.StreamConfig {
 // ingestOf returns the subject on which a message with a subject is published.
 func ingestOf(subject string) string { return ingest + strings.TrimPrefix(subject, prefix) }
 
-// follow copies what the log shows, until ctx ends or something fails.
+// follow copies the events that queries show, until ctx ends or a step fails.
 func (c *copier) follow(ctx context.Context) error {
 	err := c.source.FollowMessages(ctx, c.last.Load()+1, func(group []store.Message) error { return c.take(ctx, group) })
 	return fmt.Errorf("copy %s: %w", c.log.Name(), err)
@@ -159,8 +159,8 @@ func (c *copier) publish(ctx context.Context, chunk []store.Message) error {
 	return nil
 }
 
-// onBus returns the headers and the payload of a message on the bus. A payload of more than [valueMost] is left out: ce-size and
-// ce-digest, its SHA-256 in hex, say what it is.
+// onBus returns the headers and the payload of a message on the bus. A payload of more than [valueMost] is left out.
+// Then ce-size is its length in bytes and ce-digest its SHA-256 in hex.
 func onBus(m store.Message) (store.Header, []byte) {
 	if len(m.Data) <= valueMost {
 		return m.Header, m.Data
@@ -178,14 +178,14 @@ func onBus(m store.Message) (store.Header, []byte) {
 
 const headerSize, headerDigest = "ce-size", "ce-digest"
 
-// keepSound removes the copies that are not what the logs have, and all of them if none is kept.
+// keepSound removes the copies that differ from their logs, and all copies if bus-max-bytes is 0.
 func (b *Bus) keepSound(ctx context.Context) {
 	for _, c := range b.copies {
 		dir := b.streamDir(c.log.Name())
 		if _, err := os.Stat(dir); err != nil {
 			continue
 		}
-		err := errors.New("none is kept (setting bus-max-bytes)")
+		err := errors.New("copies are off (setting bus-max-bytes)")
 		if b.o.MaxBytes > 0 {
 			err = c.compare(ctx, dir)
 		}

@@ -128,8 +128,8 @@ func TestConsumerSurvivesRestart(t *testing.T) {
 	}
 }
 
-// TestUnsoundCopies alters the copy of the events, or the log behind it: the bus finds it at its start and fills the copy again. What is
-// only older than the log stays, with its consumers.
+// TestUnsoundCopies alters the copy of the events, or the log behind it: the bus finds it at its start and fills the copy again.
+// A copy that is only older than the log stays, with its consumers.
 func TestUnsoundCopies(t *testing.T) {
 	t.Parallel()
 	for name, alter := range map[string]struct {

@@ -27,7 +27,7 @@ type gate struct {
 	most     int // the most that have, half of them from one client
 	*refusals
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	server   *server.Server
 	sessions map[string]*session // by remote address
 	rates    map[string]*rate.Limiter
@@ -47,7 +47,7 @@ type session struct {
 	access access
 }
 
-// access is what the gate knows of a client that has logged in.
+// access is the identity and the connection of a client that has logged in.
 type access struct {
 	cid      uint64 // of the connection in the server
 	identity domain.Identity
@@ -56,7 +56,7 @@ type access struct {
 
 const (
 	arrivedMost = 64
-	// sayRate and sayBurst are how much one client may say in a second, and at once, in bytes: requests and acknowledgements.
+	// sayRate and sayBurst are how much one client may send in a second, and at once, in bytes: requests and acknowledgements.
 	sayRate, sayBurst = 1 << 20, 4 << 20
 	// copyBytes is how much is read at a time.
 	copyBytes = 32 << 10
@@ -72,7 +72,7 @@ func newGate(o Options, l net.Listener) *gate {
 	return g
 }
 
-// open lets clients in from now on, to a server. Those that connect before wait for the first call.
+// open lets clients in from now on, to a server. Earlier clients wait for the first call.
 func (g *gate) open(s *server.Server) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -80,7 +80,7 @@ func (g *gate) open(s *server.Server) {
 	g.opened.Do(func() { g.working.Go(g.run) })
 }
 
-// close ends all sessions, and lets nobody in until the next call of open.
+// close ends all sessions, and refuses connections until the next call of open.
 func (g *gate) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -162,7 +162,7 @@ func (g *gate) oldestArrived() (oldest *session) {
 	return oldest
 }
 
-// rateOf returns the limit of what a client says, which all its sessions share. The lock is held.
+// rateOf returns the limit of the bytes that a client sends, which all its sessions share. The lock is held.
 func (g *gate) rateOf(client string) *rate.Limiter {
 	for known := range g.rates {
 		if !g.has(known) {

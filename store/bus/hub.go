@@ -29,7 +29,7 @@ func (h *Hub) join(o *server.Options) {
 	o.MaxSubs = hubSubscriptions // the server has one limit for clients and leafnodes
 	o.LeafNode.Remotes = []*server.RemoteLeafOpts{{
 		LocalAccount: feedAccount, URLs: h.URLs, TLS: h.URLs[0].Scheme == "tls",
-		// What the hub may not send. Its consumers and their acknowledgements pass.
+		// The hub may not send these. Its consumers and their acknowledgements pass.
 		DenyImports: []string{
 			prefix + ">", ingest + ">", "$JS.API.>",
 			api + "STREAM.CREATE.>", api + "STREAM.UPDATE.>", api + "STREAM.DELETE.>", api + "STREAM.PURGE.>", api + "STREAM.RESTORE.>",

@@ -108,7 +108,7 @@ func (s *secure) mustConnect(t *testing.T, o ...nats.Option) *nats.Conn {
 	return nc
 }
 
-// TestLogins holds who gets in, by which form of a login, and how refusals are counted. No secret is in the log.
+// TestLogins holds which logins are accepted, in which form, and how refusals are counted. No secret is in the log.
 func TestLogins(t *testing.T) {
 	t.Parallel()
 	s := mustSecure(t)
@@ -171,7 +171,7 @@ func TestWithoutTLS(t *testing.T) {
 	}
 }
 
-// TestRights holds that each role hears live messages, and that only auditors and admins read the copies. Nobody publishes.
+// TestRights holds that each role hears live messages, and that only auditors and admins read the copies. No role may publish.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	s := mustSecure(t)

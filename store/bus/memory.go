@@ -11,16 +11,16 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// memory bounds what waits in the server for all clients together. The server itself bounds what waits for one.
+// memory bounds the bytes that wait in the server for all clients together. The server itself bounds those of one client.
 type memory struct {
 	bus  *Bus
 	most int64
 
 	mu     sync.Mutex
-	queued int64 // bytes that may wait: what was measured, and what was published since
+	queued int64 // bytes that may wait: the last measurement, and the messages published since
 }
 
-// measureEvery is how often what waits for clients is measured, at the least.
+// measureEvery is the longest time between two measurements.
 const measureEvery = 100 * time.Millisecond
 
 func newMemory(b *Bus, most int64) *memory { return &memory{bus: b, most: most} }
@@ -52,7 +52,7 @@ func (m *memory) reserve(subject string, n int64) {
 	m.queued += n * copies
 }
 
-// watch measures again and again: what the server itself sends to consumers is not reserved.
+// watch measures again and again: messages for consumers are not reserved.
 func (m *memory) watch(ctx context.Context) {
 	tick := time.NewTicker(measureEvery)
 	defer tick.Stop()

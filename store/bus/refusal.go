@@ -12,7 +12,7 @@ import (
 
 // The reasons for which a connection is refused or ended, as they are counted.
 const (
-	byCredentials = "credentials" // nobody is known by them
+	byCredentials = "credentials" // they are unknown
 	byRole        = "role"        // the role may not read
 	byRate        = "rate"        // too many failed logins
 	byTLS         = "tls"         // no TLS

@@ -31,7 +31,7 @@ func checkHub(text string) error {
 	return nil
 }
 
-// hubCure says what is wrong with the URLs together, and with settings that they need; "" for nothing.
+// hubCure returns the fault of the URLs together, or of the settings that they need; "" if there is no fault.
 func hubCure(c *Config) string {
 	urls, node := c.HubURLs()
 	for _, at := range urls {
@@ -45,7 +45,7 @@ func hubCure(c *Config) string {
 	return ""
 }
 
-// HubURLs returns the URLs of the hub, without a password, and the name of this node; none if there is no hub.
+// HubURLs returns the URLs of the hub, without a password, and the name of this node; nil without a hub.
 func (c *Config) HubURLs() (list []*url.URL, node string) {
 	for _, text := range c.HubURL.List {
 		at, err := url.Parse(text)

@@ -39,7 +39,7 @@ func (p *Server) startAccess() error {
 // errNoAccess refuses NATS clients while the program starts.
 var errNoAccess = domain.Errorf(domain.Unavailable, "the server is starting; try again")
 
-// natsLogin proves who a NATS client is; see bus.Options.
+// natsLogin proves the identity of a NATS client; see bus.Options.
 func (p *Server) natsLogin(ctx context.Context, user, password, token, address string) (domain.Identity, error) {
 	a := p.authenticator.Load()
 	switch {
@@ -52,7 +52,7 @@ func (p *Server) natsLogin(ctx context.Context, user, password, token, address s
 	}
 }
 
-// natsStill reports whether an identity has what it had when it logged in.
+// natsStill reports whether an identity still has the rights of its login.
 func (p *Server) natsStill(was domain.Identity) bool {
 	return p.authenticator.Load() == nil || p.still(was) == nil
 }

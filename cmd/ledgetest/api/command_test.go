@@ -45,7 +45,7 @@ func commandsOnRecord(t *testing.T, dir, device string) (all []issued) {
 	return all
 }
 
-// A command is on record when it is answered, and taps see it. A restart and a rebuild fold it.
+// A command is on record when it is answered, and NATS clients hear it. A restart and a rebuild fold it.
 func TestCommandIsRecorded(t *testing.T) {
 	const device = "Random-Integer-Device"
 	dir := t.TempDir()
@@ -53,7 +53,7 @@ func TestCommandIsRecorded(t *testing.T) {
 	hidden := commandtest.Profile("", "Int8", "Int16")
 	hidden.DeviceResources[2].Attributes = map[string]any{"hideValue": true}
 	n.addDevice("Hidden", hidden)
-	tap := n.TapSubscribe(t, "ledge.event.command.>")
+	heard := n.SubscribeNATS(t, "ledge.event.command.>")
 	put := func(n *ledgetest.Node, device, command, body string, status int) {
 		t.Helper()
 		if a := n.Call(http.MethodPut, n.URLs[services.Command]+"/api/v2/device/name/"+device+"/"+command, "application/json",
@@ -71,14 +71,14 @@ func TestCommandIsRecorded(t *testing.T) {
 	if a := n.Call(http.MethodGet, n.url+"/metrics", "", ""); !strings.Contains(a.Body, counted) {
 		t.Errorf("the GET is not counted: %s", a.Body)
 	}
-	m := tap.Next(t)
+	m := heard.Next(t)
 	if m.Subject != "ledge.event.command."+device+".issued" || m.Header.Get("ce-type") != "command.issued/1" ||
 		!strings.Contains(string(m.Data), `"value":{"Int8":"12"}`) {
-		t.Errorf("the tap has %s %v %s", m.Subject, m.Header, m.Data)
+		t.Errorf("a NATS client has %s %v %s", m.Subject, m.Header, m.Data)
 	}
-	if m = tap.Next(t); strings.Contains(string(m.Data), "4711") || !strings.Contains(string(m.Data),
+	if m = heard.Next(t); strings.Contains(string(m.Data), "4711") || !strings.Contains(string(m.Data),
 		`"value":{"Int16":"(hidden)","Int8":"5"}`) {
-		t.Errorf("the tap has %s", m.Data)
+		t.Errorf("a NATS client has %s", m.Data)
 	}
 	text, _, _ := ledgetest.Run(t, "log", "--data-dir", dir, "--device", device)
 	if !strings.Contains(text, `command.issued/1  command Random-Integer-Device issued  by anonymous@127.0.0.1`) ||

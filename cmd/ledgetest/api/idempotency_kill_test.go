@@ -101,7 +101,7 @@ func TestKillBetweenElements(t *testing.T) {
 	var all []*once
 	p := ledgetest.Start(t, dir)
 	for round := 0; round < rounds || partial == 0 && round < 10*rounds; round++ {
-		added := p.TapSubscribe(t, "ledge.event.device.*.added")
+		added := p.SubscribeNATS(t, "ledge.event.device.*.added")
 		big := devicesOnce(fmt.Sprintf("big-%d", round), 3500)
 		sent := [][]*once{{big}, nil, nil}
 		var wg sync.WaitGroup

@@ -16,7 +16,7 @@ func TestPersistDataOff(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p := ledgetest.Start(t, dir, "--persist-data=false")
-	readings := p.TapSubscribe(t, "ledge.reading.>")
+	readings := p.SubscribeNATS(t, "ledge.reading.>")
 	event := func() ledgetest.Answer {
 		return p.Call(http.MethodPost, p.CoreData+"/api/v2/event/sample-numeric/sample-numeric/int32", "application/json", fmt.Sprintf(
 			`{"apiVersion":"v2","event":{"apiVersion":"v2","id":%q,"deviceName":"sample-numeric","profileName":"sample-numeric","sourceName":"int32","origin":1,
@@ -56,7 +56,7 @@ func TestPersistDataOff(t *testing.T) {
 	ledgetest.Until(t, "the large values to be removed", func() bool { return len(ledgetest.Payloads(p)) == 0 })
 	p.Stop()
 	p = ledgetest.Start(t, dir)
-	readings = p.TapSubscribe(t, "ledge.reading.>")
+	readings = p.SubscribeNATS(t, "ledge.reading.>")
 	if got := p.PostImage(short); got.Status != http.StatusOK {
 		t.Fatal(got)
 	}

@@ -222,12 +222,12 @@ func TestSeed_4_2_OnboardDevices(t *testing.T) {
 func TestSeed_4_3_InputBinaryData(t *testing.T) {
 	p := ledgetest.StartSeed(t)
 	photo := ledgetest.MustRead(t, "../../../docs/tour/photo.jpg")
-	tap := p.TapSubscribe(t, "ledge.reading.sample-image.sample-image.jpeg")
+	heard := p.SubscribeNATS(t, "ledge.reading.sample-image.sample-image.jpeg")
 	if a := p.Call(http.MethodPost, p.DeviceREST+"/api/v2/resource/sample-image/jpeg", "image/jpeg", photo); a.Status != http.StatusOK {
 		t.Fatalf("POST = %d %s", a.Status, a.Body)
 	}
-	if m := tap.Next(t); string(m.Data) != photo || m.Header.Get("content-type") != "image/jpeg" {
-		t.Fatalf("tap got %d bytes of %q, want the picture", len(m.Data), m.Header.Get("content-type"))
+	if m := heard.Next(t); string(m.Data) != photo || m.Header.Get("content-type") != "image/jpeg" {
+		t.Fatalf("a NATS client got %d bytes of %q, want the picture", len(m.Data), m.Header.Get("content-type"))
 	}
 	for _, tt := range []struct {
 		path, contentType string

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"ledge/bridge/porttest"
@@ -30,7 +29,7 @@ func TestSystemEvents(t *testing.T) {
 	p := ledgetest.Start(t, dir, flags...)
 	p.AddDevice("old")
 	fillCopy(p)
-	out := (&ledgetest.Shell{T: t}).Background(exec.Command(example, p.Tap, p.Metadata))
+	out := (&ledgetest.Shell{T: t}).Background(exec.Command(example, p.NATS, p.Metadata))
 	ledgetest.Until(t, "the consumer", func() bool { return strings.Contains(out.String(), "listening on ") })
 	const topic = "edgex/system-events/core-metadata/device/"
 	said := func() (lines []string) {
@@ -75,30 +74,32 @@ func TestSystemEvents(t *testing.T) {
 	}
 }
 
-// fillCopy changes a device until the copy of the log begins behind the first events.
+// fillCopy changes a device until the copy of the log begins behind the first events, and waits until the copy has all changes.
 func fillCopy(p *ledgetest.Node) {
 	p.TB.Helper()
-	nc, err := nats.Connect(p.Tap)
-	if err != nil {
-		p.TB.Fatal(err)
-	}
+	nc, js := ledgetest.MustJetStream(p.TB, p.NATS)
 	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		p.TB.Fatal(err)
+	state := func() jetstream.StreamState {
+		s, err := js.Stream(p.TB.Context(), "LEDGE_EVENTS")
+		if err != nil {
+			p.TB.Fatal(err)
+		}
+		return s.CachedInfo().State
 	}
 	p.AddDevice("big")
-	first, err := js.Stream(p.TB.Context(), "LEDGE_EVENTS")
-	if err != nil {
-		p.TB.Fatal(err)
-	}
-	last := first.CachedInfo().State.LastSeq
+	first := state().LastSeq
 	ledgetest.Until(p.TB, "the copy to be full", func() bool {
 		for n := range 2 {
 			text := strings.Repeat(strconv.Itoa(n), 100<<10)
 			p.PostJSON(http.MethodPatch, p.Metadata+"/api/v2/device", `[{"apiVersion":"v2","device":{"name":"big","description":"`+text+`"}}]`, 200)
 		}
-		s, err := js.Stream(p.TB.Context(), "LEDGE_EVENTS")
-		return err == nil && s.CachedInfo().State.FirstSeq > last
+		return state().FirstSeq > first
 	})
+	last := uint64(0)
+	for _, f := range ledgetest.Facts(p.TB, p.Dir) {
+		if strings.HasPrefix(f.Subject, "ledge.event.") {
+			last = f.Seq
+		}
+	}
+	ledgetest.Until(p.TB, "the copy to have all changes", func() bool { return state().LastSeq >= last })
 }

@@ -25,7 +25,7 @@ func TestPostedValues(t *testing.T) {
 	p := ledgetest.Start(t, dir)
 	p.PostJSON(http.MethodPost, p.Metadata+"/api/v2/deviceprofile", typedProfile, http.StatusCreated)
 	p.PostJSON(http.MethodPost, p.Metadata+"/api/v2/device", "["+strings.Replace(ledgetest.DeviceJSON("cam-1"), "sample-image", "typed", 1)+"]", http.StatusCreated)
-	readings, changes := p.TapSubscribe(t, "ledge.reading.>"), p.TapSubscribe(t, "ledge.event.device.>")
+	readings, changes := p.SubscribeNATS(t, "ledge.reading.>"), p.SubscribeNATS(t, "ledge.event.device.>")
 	for _, tt := range []struct{ resource, body, value string }{
 		{"level", "6.25", "1.250000e+01"},
 		{"level", "8388608.1", "1.6777216e+07"}, // EdgeX 2.3: 1.677722e+07

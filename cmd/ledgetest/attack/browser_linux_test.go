@@ -54,7 +54,7 @@ const load = (name, url) => new Promise(done => {
   await new Promise(done => { frame.onload = done; f.submit(); });
   await look(o.services[0] + "/api/v2/device/name/bystander", {method: "DELETE"});
   await load("img", o.image);
-  await send(o.tap, "\r\nCONNECT {}\r\nPUB ledge.event.x 2\r\nhi\r\n");
+  await send(o.nats, "\r\nCONNECT {}\r\nPUB ledge.event.x 2\r\nhi\r\n");
   await fetch("/report", {method: "POST", body: JSON.stringify(read)});
   location = o.next;
 })();
@@ -113,7 +113,7 @@ func TestForeignPagesInABrowser(t *testing.T) {
 	evil.page(foreignPage, map[string]any{
 		"services": []string{a.Metadata, a.CoreData, a.DeviceREST, a.Notifications}, "device": "[" + ledgetest.DeviceJSON("evil") + "]", "subscription": subscription,
 		"secret": `{"apiVersion":"v2","path":"evil","secretData":[{"key":"k","value":"v"}]}`, "profile": string(profile),
-		"image": a.CoreData + "/api/v2/reading/id/" + list.Readings[0].ID + "/binary", "tap": "http://" + a.Tap[strings.LastIndexAny(a.Tap, "@/")+1:], "next": rebindURL + "/page",
+		"image": a.CoreData + "/api/v2/reading/id/" + list.Readings[0].ID + "/binary", "nats": "http://" + a.NATS[strings.LastIndexAny(a.NATS, "@/")+1:], "next": rebindURL + "/page",
 	})
 	rebound.page(askingPage, map[string]any{"at": "", "device": "[" + ledgetest.DeviceJSON("rebound") + "]", "next": trusted.url + "/page"})
 	trusted.page(askingPage, map[string]any{"at": a.Metadata, "device": "[" + ledgetest.DeviceJSON("trusted") + "]", "next": "about:blank"})

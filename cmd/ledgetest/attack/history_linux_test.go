@@ -19,10 +19,10 @@ import (
 	"ledge/cmd/ledgetest"
 )
 
-// rawTap is a connection to the tap listener that speaks NATS' protocol by hand, as no client library would.
-func rawTap(p *ledgetest.Node, t *testing.T) net.Conn {
+// rawNATS is a connection to the NATS port that speaks NATS' protocol by hand, as no client library would.
+func rawNATS(p *ledgetest.Node, t *testing.T) net.Conn {
 	t.Helper()
-	c, err := net.Dial("tcp", strings.TrimPrefix(p.Tap, "nats://"))
+	c, err := net.Dial("tcp", strings.TrimPrefix(p.NATS, "nats://"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,21 +51,13 @@ func TestAttackConsumersUnread(t *testing.T) {
 	a := startAttack(t)
 	postMany(a.Node, t, 100, 200<<10)
 	reader := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}, Timeout: ledgetest.Timeout}
-	nc, err := nats.Connect(a.Tap, nats.SetCustomDialer(&reader))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, js := ledgetest.MustJetStream(t, a.NATS, nats.SetCustomDialer(&reader))
 	c, err := js.OrderedConsumer(t.Context(), "LEDGE_READINGS", jetstream.OrderedConsumerConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 20 {
-		c := rawTap(a.Node, t)
+		c := rawNATS(a.Node, t)
 		_ = c.SetWriteDeadline(time.Now().Add(ledgetest.Timeout))
 		text := "SUB _INBOX.x 1\r\n"
 		for n := range 50 {
@@ -103,10 +95,7 @@ func TestAttackHistoryReaders(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var readers sync.WaitGroup
 	for range 5 {
-		js, err := jetstream.New(mustConnect(a.Node, t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, js := ledgetest.MustJetStream(t, a.NATS)
 		readers.Go(func() { readAgain(ctx, t, js) })
 	}
 	for from := a.served(); a.served() < from+1500; {
@@ -115,16 +104,6 @@ func TestAttackHistoryReaders(t *testing.T) {
 	stop()
 	readers.Wait()
 	a.held(t)
-}
-
-func mustConnect(p *ledgetest.Node, t *testing.T) *nats.Conn {
-	t.Helper()
-	nc, err := nats.Connect(p.Tap)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	return nc
 }
 
 // readAgain reads the readings from the first to the last, again and again.
@@ -184,7 +163,8 @@ func TestAttackForgedAnswers(t *testing.T) {
 
 // forge listens to all inboxes, and has answers to other questions sent to each.
 func forge(p *ledgetest.Node, t *testing.T) {
-	nc, seen := mustConnect(p, t), map[string]int{}
+	nc, _ := ledgetest.MustJetStream(t, p.NATS)
+	seen := map[string]int{}
 	_, err := nc.Subscribe("_INBOX.>", func(m *nats.Msg) {
 		if seen[m.Subject]++; seen[m.Subject]%100 != 1 { // or what it forges would drown what it listens for
 			return

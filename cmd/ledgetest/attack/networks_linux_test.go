@@ -63,8 +63,8 @@ func mustDialIn(p *ledgetest.Node, tb testing.TB, from, to string) net.Conn {
 	return conn
 }
 
-// TestOneNetworkIsOneClient opens connections from many addresses of one IPv6 network /64, and one from another network. The tap and ZeroMQ
-// count the network as one client, so the other one keeps its connection. Before, each address was a client of its own: the tap closed the
+// TestOneNetworkIsOneClient opens connections from many addresses of one IPv6 network /64, and one from another network. NATS and ZeroMQ
+// count the network as one client, so the other one keeps its connection. Before, each address was a client of its own: the bus closed the
 // other connection, which was the oldest, and ZeroMQ had no limit before that of the whole socket.
 func TestOneNetworkIsOneClient(t *testing.T) {
 	t.Parallel()
@@ -87,20 +87,20 @@ func TestOneNetworkIsOneClient(t *testing.T) {
 	}
 	resp.Body.Close()
 
-	t.Run("tap", func(t *testing.T) {
+	t.Run("nats", func(t *testing.T) {
 		const login = 2 * time.Second
-		tap := "[fd00:2::1]" + p.Tap[strings.LastIndex(p.Tap, ":"):]
+		nats := "[fd00:2::1]" + p.NATS[strings.LastIndex(p.NATS, ":"):]
 		ledgetest.Until(t, "all connections to be open before a login takes too long", func() bool {
 			began := time.Now()
-			other := mustDialIn(p, t, "fd00:1::1", tap)
+			other := mustDialIn(p, t, "fd00:1::1", nats)
 			answers := bufio.NewReader(other)
 			if line, err := answers.ReadString('\n'); err != nil || !strings.HasPrefix(line, "INFO ") {
 				t.Fatal(line, err)
 			}
 			for i := range 80 { // before a login 64 connections may be open
-				mustDialIn(p, t, fmt.Sprintf("fd00::%x", i+1), tap)
+				mustDialIn(p, t, fmt.Sprintf("fd00::%x", i+1), nats)
 			}
-			conn := mustDialIn(p, t, "fd00:1::1", tap) // is accepted when all those before it are
+			conn := mustDialIn(p, t, "fd00:1::1", nats) // is accepted when all those before it are
 			if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.HasPrefix(line, "INFO ") {
 				t.Fatal(line, err)
 			}

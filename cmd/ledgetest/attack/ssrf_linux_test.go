@@ -95,7 +95,7 @@ func TestAttackOwnListeners(t *testing.T) {
 	a := startAttack(t, "--resend-limit", "0")
 	socket := porttest.Hold(t)
 	a.PostJSON(http.MethodPost, a.Notifications+"/api/v2/subscription", ledgetest.ChannelJSON("socket", "127.0.0.1", socket), http.StatusCreated)
-	for _, port := range []int{ledgetest.URLPort(t, a.Metadata), ledgetest.URLPort(t, a.CoreData), ledgetest.URLPort(t, a.DeviceREST), ledgetest.URLPort(t, a.Notifications), ledgetest.URLPort(t, a.Tap), socket} {
+	for _, port := range []int{ledgetest.URLPort(t, a.Metadata), ledgetest.URLPort(t, a.CoreData), ledgetest.URLPort(t, a.DeviceREST), ledgetest.URLPort(t, a.Notifications), ledgetest.URLPort(t, a.NATS), socket} {
 		for _, host := range append(loopbackForms, ledgetest.MachineAddress(t)) {
 			for _, channel := range []string{mqttChannel(host, port, ""), fmt.Sprintf(`{"type":"REST","host":%q,"port":%d,"path":"/","httpMethod":"POST"}`, host, port)} {
 				got := a.Call(http.MethodPost, a.Notifications+"/api/v2/subscription", "application/json", ledgetest.SubscriptionJSON("own", "own", channel))

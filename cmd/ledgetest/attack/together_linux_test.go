@@ -175,11 +175,11 @@ func hostileKinds(receiver int) map[string]func(ctx context.Context, h *attackKi
 		"live pages": func(ctx context.Context, h *attackKind) {
 			h.stall(ctx, hostAt(h.Console), "GET /live?devices HTTP/1.1\r\nHost: localhost\r\nCookie: "+h.console.Cookie.String()+"\r\n\r\n", 300)
 		},
-		"silent taps": func(ctx context.Context, h *attackKind) {
-			h.stall(ctx, strings.TrimPrefix(h.Tap, "nats://"), "CONNECT {}\r\nSUB ledge.> 1\r\n", 60)
+		"silent NATS clients": func(ctx context.Context, h *attackKind) {
+			h.stall(ctx, strings.TrimPrefix(h.NATS, "nats://"), "CONNECT {}\r\nSUB ledge.> 1\r\n", 60)
 		},
-		"taps that do not log in": func(ctx context.Context, h *attackKind) {
-			h.stall(ctx, strings.TrimPrefix(h.Tap, "nats://"), "", 100)
+		"NATS clients that do not log in": func(ctx context.Context, h *attackKind) {
+			h.stall(ctx, strings.TrimPrefix(h.NATS, "nats://"), "", 100)
 		},
 		"keys of idempotency": func(ctx context.Context, h *attackKind) {
 			r, err := http.NewRequestWithContext(ctx, "POST", h.Notifications+"/api/v2/notification", strings.NewReader("["+growthParts(200, `{"apiVersion":"v2","notification":{"category":"none","content":"c","sender":"s","severity":"NORMAL"}}`, ",")+"]"))
@@ -204,7 +204,7 @@ func hostileKinds(receiver int) map[string]func(ctx context.Context, h *attackKi
 
 // TestAttacksTogether has all kinds of hostile clients attack at once, each again and again. The bystander is refused nothing, and afterwards
 // the descriptors are given back. The node takes 207 to 259 MiB. Its slowest answer takes 0.5 to 0.9 s on a quiet machine, and up to 3.9 s
-// beside compilers. Before, 60 taps that read nothing held 64 MiB, and a form's text grew in a buffer that it left behind: up to 297 MiB.
+// beside compilers. Before, 60 silent NATS clients held 64 MiB, and a form's text grew in a buffer that it left behind: up to 297 MiB.
 func TestAttacksTogether(t *testing.T) {
 	a := startAttack(t)
 	a.most = 350 << 20 // a busy machine collects garbage later

@@ -168,7 +168,7 @@ func TestOwnPagesAndPrograms(t *testing.T) {
 	}
 }
 
-// TestHTTPAtOtherPorts holds that a page cannot use the tap or a ZeroMQ socket by what a browser sends: both end the
+// TestHTTPAtOtherPorts holds that a page cannot use the NATS port or a ZeroMQ socket by what a browser sends: both end the
 // connection at the first line, whatever the body says.
 func TestHTTPAtOtherPorts(t *testing.T) {
 	t.Parallel()
@@ -177,8 +177,8 @@ func TestHTTPAtOtherPorts(t *testing.T) {
 	p.PostJSON(http.MethodPost, p.Notifications+"/api/v2/subscription", fmt.Sprintf(`[{"apiVersion":"v2","subscription":{"name":"s","receiver":"r","adminState":"UNLOCKED",
 		"categories":["DEVICE_CHANGED"],"channels":[{"type":"ZeroMQ","host":"127.0.0.1","port":%d,"topic":"t"}]}}]`, port), http.StatusCreated)
 	smuggled := map[string]string{
-		strings.TrimPrefix(p.Tap[strings.LastIndex(p.Tap, "/")+1:], "nats://"): "\r\nCONNECT {}\r\nSUB ledge.> 1\r\nPING\r\n",
-		fmt.Sprintf("127.0.0.1:%d", port):                                      "\xff\x00\x00\x00\x00\x00\x00\x00\x01\x7f\x03\x01NULL" + strings.Repeat("\x00", 48),
+		strings.TrimPrefix(p.NATS[strings.LastIndex(p.NATS, "/")+1:], "nats://"): "\r\nCONNECT {}\r\nSUB ledge.> 1\r\nPING\r\n",
+		fmt.Sprintf("127.0.0.1:%d", port):                                        "\xff\x00\x00\x00\x00\x00\x00\x00\x01\x7f\x03\x01NULL" + strings.Repeat("\x00", 48),
 	}
 	for address, body := range smuggled {
 		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "HEAD", "OPTIONS", "INFO", "SUB"} {

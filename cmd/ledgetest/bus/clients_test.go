@@ -16,21 +16,6 @@ import (
 
 const streams = "LEDGE_EVENTS LEDGE_NOTIFICATIONS LEDGE_READINGS"
 
-// connect returns a JetStream client of a node in open mode.
-func connect(t *testing.T, p *ledgetest.Node, o ...nats.Option) (*nats.Conn, jetstream.JetStream) {
-	t.Helper()
-	nc, err := nats.Connect(p.Tap, o...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(ledgetest.Timeout))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return nc, js
-}
-
 // mustAdd adds n devices, in one event each.
 func mustAdd(t *testing.T, p *ledgetest.Node, prefix string, n int) {
 	t.Helper()
@@ -38,11 +23,11 @@ func mustAdd(t *testing.T, p *ledgetest.Node, prefix string, n int) {
 	ledgetest.AllAre(t, ledgetest.ItemsOf(t, a, n), http.StatusCreated)
 }
 
-// TestGoClient uses what nats.go offers for reading: core subscriptions, streams, pull and ordered consumers, and direct gets.
+// TestGoClient reads with nats.go: core subscriptions, streams, pull and ordered consumers, and direct gets.
 func TestGoClient(t *testing.T) {
 	t.Parallel()
 	p := ledgetest.StartSeed(t)
-	nc, js := connect(t, p)
+	nc, js := ledgetest.MustJetStream(t, p.NATS)
 	live, err := nc.SubscribeSync("ledge.event.device.>")
 	if err != nil || nc.Flush() != nil {
 		t.Fatal(err)
@@ -120,7 +105,7 @@ func TestStreamsCannotBeChanged(t *testing.T) {
 	t.Parallel()
 	p := ledgetest.StartSeed(t)
 	refused := make(chan error, 100)
-	nc, js := connect(t, p, nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refused <- err }))
+	nc, js := ledgetest.MustJetStream(t, p.NATS, nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refused <- err }))
 	ctx, cancel := context.WithTimeout(t.Context(), ledgetest.Timeout)
 	defer cancel()
 	s, err := js.Stream(ctx, "LEDGE_EVENTS")

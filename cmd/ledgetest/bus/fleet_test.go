@@ -79,16 +79,8 @@ func (h *hub) connect() (*nats.Conn, jetstream.JetStream) {
 	for _, port := range h.clients {
 		urls += fmt.Sprintf("nats://fleet:f@127.0.0.1:%d,", port)
 	}
-	nc, err := nats.Connect(urls[:len(urls)-1], nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.RetryOnFailedConnect(true))
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	h.t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return nc, js
+	return ledgetest.MustJetStream(h.t, urls[:len(urls)-1],
+		nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.RetryOnFailedConnect(true))
 }
 
 // hubURL is the setting of an edge.

@@ -20,7 +20,7 @@ import (
 func TestConsumersCannotForge(t *testing.T) {
 	t.Parallel()
 	s := ledgetest.StartSecured(t)
-	viewer, err := s.TapAs(t, s.Tokens[domain.Viewer])
+	viewer, err := s.ConnectNATS(t, s.Tokens[domain.Viewer])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestConsumersCannotForge(t *testing.T) {
 	if _, err := viewer.ChanSubscribe("ledge.>", heard); err != nil || viewer.Flush() != nil {
 		t.Fatal(err)
 	}
-	auditor, err := s.TapAs(t, s.Tokens[domain.Auditor])
+	auditor, err := s.ConnectNATS(t, s.Tokens[domain.Auditor])
 	if err != nil {
 		t.Fatal(err)
 	}

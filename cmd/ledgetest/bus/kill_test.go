@@ -15,7 +15,7 @@ import (
 	"ledge/cmd/ledgetest"
 )
 
-// follower is a durable consumer that connects again by itself and notes what it gets.
+// follower is a durable consumer that connects again by itself and notes the sequences.
 type follower struct {
 	t    *testing.T
 	next uint64 // the first sequence that it has not got yet
@@ -77,7 +77,7 @@ func TestConsumerMissesNothing(t *testing.T) {
 	dir, port := t.TempDir(), strconv.Itoa(porttest.Hold(t))
 	const kills, batches, batch = 8, 48, 1000
 	p := ledgetest.Start(t, dir, "--nats-port", port)
-	_, js := connect(t, p, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond))
+	_, js := ledgetest.MustJetStream(t, p.NATS, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond))
 	ctx, cancel := context.WithTimeout(t.Context(), 3*ledgetest.Timeout)
 	defer cancel()
 	f, done := &follower{t: t, next: 1}, make(chan struct{})

@@ -18,7 +18,7 @@ func mustRun(t *testing.T, p *ledgetest.Node, fails bool, name string, args ...s
 	defer cancel()
 	home := t.TempDir()
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Env = append(os.Environ(), "NATS_URL="+p.Tap, "HOME="+home, "XDG_CONFIG_HOME="+home)
+	cmd.Env = append(os.Environ(), "NATS_URL="+p.NATS, "HOME="+home, "XDG_CONFIG_HOME="+home)
 	out, err := cmd.CombinedOutput()
 	if (err != nil) != fails {
 		t.Errorf("%s: %v\n%s", strings.Join(args, " "), err, out)
@@ -122,7 +122,7 @@ func TestNATSPython(t *testing.T) {
 	out := mustRun(t, p, false, ledgetest.Python, "-c", writeProgram(`
     for info in await stream.streams_info():
         print(info.config.name)
-    print((await stream.get_msg("LEDGE_EVENTS", 1)).subject)`), p.Tap)
+    print((await stream.get_msg("LEDGE_EVENTS", 1)).subject)`), p.NATS)
 	for _, want := range append(strings.Fields(streams), "ledge.event.service.device-rest.added") {
 		if !strings.Contains(out, want+"\n") {
 			t.Errorf("no %q in\n%s", want, out)
@@ -132,7 +132,7 @@ func TestNATSPython(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			shell := ledgetest.Shell{T: t}
-			out, prefix := shell.Background(exec.Command(ledgetest.Python, "-c", writeProgram(text), p.Tap)), "py-"+name
+			out, prefix := shell.Background(exec.Command(ledgetest.Python, "-c", writeProgram(text), p.NATS)), "py-"+name
 			if name == "live" {
 				ledgetest.Until(t, "its subscription", func() bool { return out.Count("subscribed") == 1 })
 			} else {

@@ -48,7 +48,7 @@ func TestSlowConsumer(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	note := func(_ *nats.Conn, err error) { ended <- err }
-	_, js := connect(t, p, nats.SetCustomDialer(slowDialer{}), nats.DisconnectErrHandler(note))
+	_, js := ledgetest.MustJetStream(t, p.NATS, nats.SetCustomDialer(slowDialer{}), nats.DisconnectErrHandler(note))
 	ctx, cancel := context.WithTimeout(t.Context(), ledgetest.Timeout)
 	defer cancel()
 	durable := jetstream.ConsumerConfig{Durable: "pictures", AckPolicy: jetstream.AckExplicitPolicy}

@@ -21,7 +21,7 @@ func TestGuardedBinds(t *testing.T) {
 		{"127.0.0.1", "channels[0].port: 80 is privileged; choose one from 1024 to 65535", 80},
 		{"127.0.0.2", "is Ledge's own, for core-metadata; choose another", ledgetest.URLPort(t, p.Metadata)},
 		{"127.0.0.2", "is Ledge's own, for support-notifications; choose another", ledgetest.URLPort(t, p.Notifications)},
-		{"127.0.0.2", "is Ledge's own, for NATS clients; choose another", ledgetest.URLPort(t, p.Tap)},
+		{"127.0.0.2", "is Ledge's own, for NATS clients; choose another", ledgetest.URLPort(t, p.NATS)},
 		{"*", "channels[0].host: * with port", fine},
 	} {
 		a := p.PostJSON(http.MethodPost, p.Notifications+"/api/v2/subscription", ledgetest.ChannelJSON("s", c.host, c.port), http.StatusBadRequest)

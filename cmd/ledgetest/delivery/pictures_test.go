@@ -16,9 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-
 	"ledge/bridge/porttest"
 	"ledge/cmd/ledgetest"
 )
@@ -61,7 +58,7 @@ func savesPictures(t *testing.T, command []string) {
 	ledgetest.PostPictureEvent(p, "6877ff35-5566-5d14-a992-000000000000", strings.Repeat("s", 250<<10), strings.Repeat("t", 250<<10))
 
 	run := func(p *ledgetest.Node) (*ledgetest.Output, *exec.Cmd) {
-		cmd := exec.Command(command[0], append(slices.Clone(command[1:]), folder, p.Tap, p.CoreData)...)
+		cmd := exec.Command(command[0], append(slices.Clone(command[1:]), folder, p.NATS, p.CoreData)...)
 		return (&ledgetest.Shell{T: t}).Background(cmd), cmd
 	}
 	mend := spoil(p, ledgetest.LargePicture(1))
@@ -99,15 +96,8 @@ func savesPictures(t *testing.T, command []string) {
 // unacknowledged returns how many messages the consumer has not acknowledged, or has not had yet.
 func unacknowledged(p *ledgetest.Node) uint64 {
 	p.TB.Helper()
-	nc, err := nats.Connect(p.Tap)
-	if err != nil {
-		p.TB.Fatal(err)
-	}
+	nc, js := ledgetest.MustJetStream(p.TB, p.NATS)
 	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		p.TB.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(p.TB.Context(), ledgetest.Timeout)
 	defer cancel()
 	c, err := js.Consumer(ctx, "LEDGE_READINGS", "pictures")

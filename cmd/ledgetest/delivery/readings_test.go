@@ -23,10 +23,10 @@ deviceResources:
   - {name: view, properties: {valueType: Binary, readWrite: R, mediaType: image/png}}
 `
 
-// readingsTap gets the messages of readings and notes the headers.
-type readingsTap struct {
+// readingsClient gets the messages of readings and notes the headers.
+type readingsClient struct {
 	*ledgetest.Node
-	*ledgetest.TapClient
+	*ledgetest.NATSClient
 	seen map[string]bool
 }
 
@@ -40,7 +40,7 @@ func TestDocumentedReadings(t *testing.T) {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
 	p.PostJSON(http.MethodPost, p.Metadata+"/api/v2/device", "["+strings.Replace(ledgetest.DeviceJSON("m-1"), "sample-image", "metered", 1)+"]", http.StatusCreated)
-	r := &readingsTap{p, p.TapSubscribe(t, "ledge.reading.>"), map[string]bool{}}
+	r := &readingsClient{p, p.SubscribeNATS(t, "ledge.reading.>"), map[string]bool{}}
 
 	picture, long := ledgetest.LargePicture(1), strings.Repeat("ü", 5000)
 	digest := fmt.Sprintf("%x", sha256.Sum256([]byte(picture)))
@@ -64,7 +64,7 @@ func TestDocumentedReadings(t *testing.T) {
 }
 
 // posts posts a value and holds the message of it.
-func (r *readingsTap) posts(resource, contentType, body, payload string, want headers) *nats.Msg {
+func (r *readingsClient) posts(resource, contentType, body, payload string, want headers) *nats.Msg {
 	t := r.TB
 	t.Helper()
 	if a := r.Call(http.MethodPost, r.DeviceREST+"/api/v2/resource/m-1/"+resource, contentType, body); a.Status != http.StatusOK {
@@ -99,7 +99,7 @@ func (r *readingsTap) posts(resource, contentType, body, payload string, want he
 }
 
 // holdsValue fetches a large value as docs/reference/nats.md says, whole and from the middle.
-func (r *readingsTap) holdsValue(ref, want, digest string) {
+func (r *readingsClient) holdsValue(ref, want, digest string) {
 	r.TB.Helper()
 	whole := ledgetest.Ask(r.Node, r.CoreData+ref, "*/*")
 	rest := ledgetest.Ask(r.Node, r.CoreData+ref, "*/*", "Range", "bytes=1000-", "If-Range", `"`+digest+`"`)
@@ -109,7 +109,7 @@ func (r *readingsTap) holdsValue(ref, want, digest string) {
 }
 
 // holdsDocument holds that docs/reference/nats.md names the headers that were seen, and of those of CloudEvents no others.
-func (r *readingsTap) holdsDocument(t *testing.T) {
+func (r *readingsClient) holdsDocument(t *testing.T) {
 	t.Helper()
 	text := ledgetest.MustRead(t, "../../../docs/reference/nats.md")
 	for name := range r.seen {
@@ -125,7 +125,7 @@ func (r *readingsTap) holdsDocument(t *testing.T) {
 }
 
 // holdsEvent posts an event of several readings and holds the message of it.
-func (r *readingsTap) holdsEvent(picture, digest string) {
+func (r *readingsClient) holdsEvent(picture, digest string) {
 	t := r.TB
 	t.Helper()
 	const id = "6877ff35-5566-5d14-a992-000000000001"
@@ -149,7 +149,7 @@ func (r *readingsTap) holdsEvent(picture, digest string) {
 }
 
 // removesDevice removes the events of a device and holds the message of it.
-func (r *readingsTap) removesDevice() {
+func (r *readingsClient) removesDevice() {
 	r.TB.Helper()
 	r.Call(http.MethodDelete, r.CoreData+"/api/v2/event/device/name/m-1", "", "")
 	for _, want := range []struct{ verb, event, has string }{

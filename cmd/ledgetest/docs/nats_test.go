@@ -39,7 +39,7 @@ func TestDocumentedNATSCommands(t *testing.T) {
 	}
 	p := ledgetest.StartSeed(t)
 	sh := ledgetest.NewShell(p, t)
-	sh.Env = append(sh.Env, "NATS_URL="+p.Tap, "PATH="+natsPath(t))
+	sh.Env = append(sh.Env, "NATS_URL="+p.NATS, "PATH="+natsPath(t))
 	sh.Run(tour(t)[1])
 	small := ledgetest.MustRead(t, "../../../docs/tour/photo.jpg")
 	for i, picture := range []string{small, ledgetest.LargePicture(1)} {

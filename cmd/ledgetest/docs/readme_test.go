@@ -38,7 +38,7 @@ func TestReadmeTour(t *testing.T) {
 	}
 	p := ledgetest.StartSeed(t)
 	sh := ledgetest.NewShell(p, t)
-	everything := p.TapSubscribe(t, quoted(t, blocks[6], "nats sub '"))
+	everything := p.SubscribeNATS(t, quoted(t, blocks[6], "nats sub '"))
 	following := follow(p, t)
 
 	sh.Run(blocks[1]) // profile, device, subscription
@@ -66,7 +66,7 @@ func TestReadmeTour(t *testing.T) {
 }
 
 // seesThePicture holds that a NATS client gets events and then the picture that was posted for cam-1, byte for byte.
-func seesThePicture(t *testing.T, everything *ledgetest.TapClient) {
+func seesThePicture(t *testing.T, everything *ledgetest.NATSClient) {
 	t.Helper()
 	photo := ledgetest.MustRead(t, "../../../docs/tour/photo.jpg")
 	seen := map[string]bool{}

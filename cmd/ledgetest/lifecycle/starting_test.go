@@ -121,13 +121,13 @@ func TestStartAnswers(t *testing.T) {
 	defer socket.Close()
 	dir, events := folderToFold(t)
 	t.Setenv("NOTIFY_SOCKET", notify)
-	var tap []string
-	const tapHost, tapPort = "127.0.0.77", "14222" // no other test has them
+	var nats []string
+	const natsHost, natsPort = "127.0.0.77", "14222" // no other test has them
 	if runtime.GOOS == "linux" {
-		tap = []string{"--nats-host", tapHost, "--nats-port", tapPort}
+		nats = []string{"--nats-host", natsHost, "--nats-port", natsPort}
 	}
-	h := holdStart(t.Context(), t, dir, tap...)
-	if c, err := net.Dial("tcp", net.JoinHostPort(tapHost, tapPort)); tap != nil && err == nil {
+	h := holdStart(t.Context(), t, dir, nats...)
+	if c, err := net.Dial("tcp", net.JoinHostPort(natsHost, natsPort)); nats != nil && err == nil {
 		c.Close()
 		t.Error("the bus is open while the log is folded")
 	}
@@ -191,8 +191,8 @@ func TestStartAnswers(t *testing.T) {
 	if !strings.Contains(a.Body, `"statusCode":201`) {
 		t.Errorf("the device, sent again: %d %s", a.Status, a.Body)
 	}
-	if tap != nil {
-		c, err := net.Dial("tcp", net.JoinHostPort(tapHost, tapPort))
+	if nats != nil {
+		c, err := net.Dial("tcp", net.JoinHostPort(natsHost, natsPort))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -63,7 +63,7 @@ func TestOpenAddressesAreNamed(t *testing.T) {
 	if len(lines) != 1 || !strings.Contains(lines[0], `"level":"WARN"`) {
 		t.Fatalf("got %q, want one line of level WARN", lines)
 	}
-	for setting, want := range map[string]string{"data-host": p.CoreData, "nats-host": p.Tap, "metadata-host": "", "device-rest-host": "", "notifications-host": ""} {
+	for setting, want := range map[string]string{"data-host": p.CoreData, "nats-host": p.NATS, "metadata-host": "", "device-rest-host": "", "notifications-host": ""} {
 		_, want, _ = strings.Cut(want, "://")
 		if got := ledgetest.LogField(lines[0], setting); got != want || want != "" && !strings.HasPrefix(want, "[::]:") && !strings.HasPrefix(want, "0.0.0.0:") {
 			t.Errorf("%s: got %q, want %q", setting, got, want)

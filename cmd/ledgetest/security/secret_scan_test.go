@@ -92,7 +92,7 @@ func useSecrets(s *ledgetest.Secured, t *testing.T, password, wrong, wrongToken,
 		t.Errorf("store a secret: %d %s", a.Status, a.Body)
 	}
 	for _, token := range []string{wrongToken, jwt} {
-		if _, err := s.TapAs(t, token); err == nil || strings.Contains(err.Error(), token) {
+		if _, err := s.ConnectNATS(t, token); err == nil || strings.Contains(err.Error(), token) {
 			t.Errorf("a wrong token at the bus: %v", err)
 		}
 	}
@@ -101,7 +101,7 @@ func useSecrets(s *ledgetest.Secured, t *testing.T, password, wrong, wrongToken,
 // tapTexts returns all that an auditor hears of the bus while do runs, by subject.
 func tapTexts(s *ledgetest.Secured, t *testing.T, do func()) map[string]string {
 	t.Helper()
-	nc, err := s.TapAs(t, s.Tokens[domain.Auditor])
+	nc, err := s.ConnectNATS(t, s.Tokens[domain.Auditor])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,12 +114,12 @@ func tapTexts(s *ledgetest.Secured, t *testing.T, do func()) map[string]string {
 	}
 	do()
 	texts := map[string]string{}
-	for texts["tap ledge.event.user.admin.password"] == "" {
+	for texts["nats ledge.event.user.admin.password"] == "" {
 		m, err := sub.NextMsg(ledgetest.Timeout)
 		if err != nil {
 			t.Fatalf("the bus: %v, after %d events", err, len(texts))
 		}
-		texts["tap "+m.Subject] = m.Subject + string(m.Data)
+		texts["nats "+m.Subject] = m.Subject + string(m.Data)
 	}
 	return texts
 }

@@ -219,7 +219,7 @@ func TestNATSCommand(t *testing.T) {
 	d := ledgetest.NewDesk(t)
 	run := func(line, token, ca string) *ledgetest.Output {
 		t.Helper()
-		cmd := d.Command("exec " + strings.NewReplacer("nats ", command+" ", "ledge.example:4222", "127.0.0.1:"+natsPort(s.Tap), "TOKEN", token, "ca.pem", ca, "…", "correct horse battery").Replace(line))
+		cmd := d.Command("exec " + strings.NewReplacer("nats ", command+" ", "ledge.example:4222", "127.0.0.1:"+natsPort(s.NATS), "TOKEN", token, "ca.pem", ca, "…", "correct horse battery").Replace(line))
 		cmd.Env = append(cmd.Env, "HOME="+d.Dir, "XDG_CONFIG_HOME="+d.Dir)
 		out := &ledgetest.Output{More: make(chan struct{}, 1)}
 		cmd.Stdout, cmd.Stderr = out, out

@@ -240,12 +240,12 @@ func TestSecureNATS(t *testing.T) {
 	t.Parallel()
 	s := ledgetest.StartSecured(t)
 	for _, token := range []string{s.Tokens[domain.Poster], "ledge_a-viewer_AAAAAAAAAAAAAAAAAAAAAAAAAA", ""} {
-		if _, err := s.TapAs(t, token); err == nil || !strings.Contains(strings.ToLower(err.Error()), "violation") {
+		if _, err := s.ConnectNATS(t, token); err == nil || !strings.Contains(strings.ToLower(err.Error()), "violation") {
 			t.Errorf("token %.14q: %v, want a violation", token, err)
 		}
 	}
 	closed := make(chan struct{})
-	viewer, err := s.TapAs(t, s.Tokens[domain.Viewer], nats.ClosedHandler(func(*nats.Conn) { close(closed) }))
+	viewer, err := s.ConnectNATS(t, s.Tokens[domain.Viewer], nats.ClosedHandler(func(*nats.Conn) { close(closed) }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +260,7 @@ func TestSecureNATS(t *testing.T) {
 	if m, err := sub.NextMsg(ledgetest.Timeout); err != nil || string(m.Data) != "42" {
 		t.Errorf("the viewer got %v, %v", m, err)
 	}
-	auditor, err := s.TapAs(t, s.Tokens[domain.Auditor])
+	auditor, err := s.ConnectNATS(t, s.Tokens[domain.Auditor])
 	if err != nil {
 		t.Fatal(err)
 	}

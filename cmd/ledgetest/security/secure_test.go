@@ -32,7 +32,7 @@ func TestSecure(t *testing.T) {
 	p := ledgetest.Start(t, t.TempDir(), "--secure")
 	ca := ledgetest.CA(p)
 	get := ledgetest.OverTLS(t, ca, ledgetest.Client13)
-	for _, url := range []string{p.Metadata, p.CoreData, p.DeviceREST, p.Notifications, p.Console, p.Tap} {
+	for _, url := range []string{p.Metadata, p.CoreData, p.DeviceREST, p.Notifications, p.Console, p.NATS} {
 		// Nothing that listens on 127.0.0.1 alone is at 127.0.0.2.
 		conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.2", fmt.Sprint(ledgetest.URLPort(t, url))))
 		if err != nil {

@@ -28,7 +28,7 @@ type natsClient struct {
 // natsFrom connects from an address of this machine and reads nothing yet.
 func (a *attack) natsFrom(t *testing.T, address string) *natsClient {
 	t.Helper()
-	conn, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}).Dial("tcp", strings.TrimPrefix(a.Tap, "nats://"))
+	conn, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}).Dial("tcp", strings.TrimPrefix(a.NATS, "nats://"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,13 +70,14 @@ func (a *attack) pictures(n int) {
 	}
 }
 
-// TestAttackSilentTaps has 30 taps subscribe 64 times each and read nothing, while pictures are posted. A tap that reads goes on.
-func TestAttackSilentTaps(t *testing.T) {
+// TestAttackSilentNATSClients has 30 clients subscribe 64 times each and read nothing, while pictures are posted.
+// A client that reads goes on.
+func TestAttackSilentNATSClients(t *testing.T) {
 	a := startAttack(t)
 	for range 30 {
 		a.natsFrom(t, "127.0.0.2").subscribe(64)
 	}
-	reader, err := nats.Connect(a.Tap)
+	reader, err := nats.Connect(a.NATS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,12 +89,12 @@ func TestAttackSilentTaps(t *testing.T) {
 	a.pictures(100)
 	a.AddDevice("seen")
 	if _, err := seen.NextMsg(ledgetest.Timeout); err != nil {
-		t.Error("the tap that reads:", err)
+		t.Error("the client that reads:", err)
 	}
 	a.held(t)
 }
 
-// TestAttackForbiddenPublishes has 24 taps publish 32 MiB each, which no tap may.
+// TestAttackForbiddenPublishes has 24 clients publish 32 MiB each, which is forbidden.
 func TestAttackForbiddenPublishes(t *testing.T) {
 	a := startAttack(t)
 	var all sync.WaitGroup
@@ -115,7 +116,7 @@ func TestAttackForbiddenPublishes(t *testing.T) {
 	a.held(t)
 }
 
-// TestAttackSubscriptions has 16 taps subscribe 1,000 times each and read all.
+// TestAttackSubscriptions has 16 clients subscribe 1,000 times each and read all.
 func TestAttackSubscriptions(t *testing.T) {
 	a := startAttack(t)
 	for range 16 {
@@ -129,7 +130,7 @@ func TestAttackSubscriptions(t *testing.T) {
 	a.held(t)
 }
 
-// TestAttackAnswersUnread has taps ask again and again for answers of the server itself, and read none.
+// TestAttackAnswersUnread has clients ask again and again for answers of the server itself, and read none.
 func TestAttackAnswersUnread(t *testing.T) {
 	a := startAttack(t)
 	for _, request := range []string{"PING\r\n", "PUB " + strings.Repeat("x", 2000) + " 0\r\n\r\n", "SUB $JS.x." + strings.Repeat("x", 2000) + " 1\r\n"} {
@@ -152,16 +153,16 @@ func TestAttackAnswersUnread(t *testing.T) {
 	a.held(t)
 }
 
-// TestAttackTapConnections takes all connections that taps may have, and more: from one address, which leaves some for others, and from
+// TestAttackNATSConnections takes all connections of NATS clients, and more: from one address, which leaves some for others, and from
 // several. Local commands do not depend on it.
-func TestAttackTapConnections(t *testing.T) {
+func TestAttackNATSConnections(t *testing.T) {
 	a := startAttack(t)
-	a.fillTaps(t, "127.0.0.2")
+	a.fillNATS(t, "127.0.0.2")
 	if !a.natsFrom(t, "127.0.0.3").connected() {
 		t.Error("one address takes the connections of others")
 	}
 	for _, address := range []string{"127.0.0.3", "127.0.0.4", "127.0.0.5", "127.0.0.1"} {
-		a.fillTaps(t, address)
+		a.fillNATS(t, address)
 	}
 	a.logged(t)
 	a.held(t)
@@ -175,8 +176,8 @@ func (a *attack) logged(t *testing.T) {
 	}
 }
 
-// fillTaps connects 100 taps from one address.
-func (a *attack) fillTaps(t *testing.T, address string) {
+// fillNATS connects 100 clients from one address.
+func (a *attack) fillNATS(t *testing.T, address string) {
 	taken := 0
 	for range 100 {
 		if a.natsFrom(t, address).connected() {
@@ -186,8 +187,8 @@ func (a *attack) fillTaps(t *testing.T, address string) {
 	t.Logf("%s: %d of 100 taken", address, taken)
 }
 
-// TestAttackHalfOpenTaps has clients that never log in: they say nothing, or begin a line and do not end it.
-func TestAttackHalfOpenTaps(t *testing.T) {
+// TestAttackHalfOpenNATSClients has clients that never log in: they say nothing, or begin a line and do not end it.
+func TestAttackHalfOpenNATSClients(t *testing.T) {
 	a := startAttack(t)
 	for range 400 {
 		a.natsFrom(t, "127.0.0.2")
@@ -196,13 +197,13 @@ func TestAttackHalfOpenTaps(t *testing.T) {
 		_, _ = io.WriteString(a.natsFrom(t, "127.0.0.2"), "CONNECT {\"name\":\""+strings.Repeat("x", 1<<20))
 	}
 	if !a.natsFrom(t, "127.0.0.3").connected() {
-		t.Error("a tap does not get in")
+		t.Error("a client does not get in")
 	}
 	a.logged(t)
 	a.held(t)
 }
 
-// TestAttackLogLines has NATS clients that break the protocol, and others that do what they may not, write the log full.
+// TestAttackLogLines has NATS clients break the protocol, and others publish without the right, to fill the log of the program.
 func TestAttackLogLines(t *testing.T) {
 	a := startAttack(t)
 	var all sync.WaitGroup

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // NATSCommand is NATS' command line client. Where it is not installed, this test's program is linked under its name.
@@ -50,13 +51,34 @@ func show(m *nats.Msg, raw, headersOnly bool) {
 	}
 }
 
-// TapClient is a NATS client with a subscription to live messages.
-type TapClient struct{ sub *nats.Subscription }
+// NATSClient is a NATS client with a subscription to live messages.
+type NATSClient struct{ sub *nats.Subscription }
 
-// TapSubscribe connects to the bus and subscribes to a subject.
-func (p *Node) TapSubscribe(tb testing.TB, subject string) *TapClient {
+// OpenJetStream connects to a NATS server. Requests of the JetStream client without a deadline have [Timeout].
+func OpenJetStream(url string, o ...nats.Option) (*nats.Conn, jetstream.JetStream, error) {
+	nc, err := nats.Connect(url, append(o, nats.Timeout(Timeout))...)
+	if err != nil {
+		return nil, nil, err
+	}
+	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(Timeout))
+	return nc, js, err
+}
+
+// MustJetStream is [OpenJetStream] until the test ends.
+func MustJetStream(tb testing.TB, url string, o ...nats.Option) (*nats.Conn, jetstream.JetStream) {
 	tb.Helper()
-	nc, err := nats.Connect(p.Tap)
+	nc, js, err := OpenJetStream(url, o...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(nc.Close)
+	return nc, js
+}
+
+// SubscribeNATS connects to the bus and subscribes to a subject.
+func (p *Node) SubscribeNATS(tb testing.TB, subject string) *NATSClient {
+	tb.Helper()
+	nc, err := nats.Connect(p.NATS)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -68,11 +90,11 @@ func (p *Node) TapSubscribe(tb testing.TB, subject string) *TapClient {
 	if err := nc.Flush(); err != nil {
 		tb.Fatal(err)
 	}
-	return &TapClient{sub}
+	return &NATSClient{sub}
 }
 
 // Next returns the next message.
-func (s *TapClient) Next(tb testing.TB) *nats.Msg {
+func (s *NATSClient) Next(tb testing.TB) *nats.Msg {
 	tb.Helper()
 	m, err := s.sub.NextMsg(Timeout)
 	if err != nil {
