@@ -112,7 +112,7 @@ func (e NotificationProcessed) Subject() Subject {
 	return Subject{e.Notification.topic(), e.Notification.ID, "processed"}
 }
 
-// topic is the token that NATS clients filter on: the category, or the first label where there is none.
+// topic is the token that NATS clients filter on: the category, or the first label without a category.
 func (n Notification) topic() string {
 	if n.Category == "" && len(n.Labels) > 0 {
 		return n.Labels[0]

@@ -123,7 +123,7 @@ func (o *Options) refuse(w http.ResponseWriter, r *http.Request, path string, er
 	h.Set("Content-Type", typeJSON)
 	h.Set("Content-Length", fmt.Sprint(len(text)+1))
 	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n')) // fails when the client is gone: nobody is left to be told
+	_, _ = w.Write(append(text, '\n')) // it fails if the client is gone, and then no answer can reach it
 }
 
 // readSmall reads the body of a request that is refused, within the limits for clients that have not logged in.

@@ -58,5 +58,5 @@ func replyFile(c *gin.Context, mediaType string, data []byte) {
 	h.Set("Content-Type", mediaType)
 	h.Set("Content-Length", strconv.Itoa(len(data)))
 	c.Status(http.StatusOK)
-	_, _ = c.Writer.Write(data) // fails when the client is gone: nobody is left to be told
+	_, _ = c.Writer.Write(data) // it fails if the client is gone, and then no answer can reach it
 }

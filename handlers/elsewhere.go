@@ -87,6 +87,6 @@ func (s *Service) loops(w http.ResponseWriter, r *http.Request) bool {
 		Message: "this request goes round between instances of Ledge, as its header Ledge-Hop says; " +
 			"correct the REST channel or the base address that sends it here",
 	})
-	_, _ = w.Write(append(text, '\n')) // fails when the client is gone: nobody is left to be told
+	_, _ = w.Write(append(text, '\n')) // it fails if the client is gone, and then no answer can reach it
 	return true
 }

@@ -114,7 +114,7 @@ func writeJSON(c *gin.Context, status int, data []byte) {
 	h.Set("Content-Type", typeJSON)
 	h.Set("Content-Length", strconv.Itoa(len(data)))
 	c.Status(status)
-	_, _ = c.Writer.Write(data) // fails when the client is gone: nobody is left to be told
+	_, _ = c.Writer.Write(data) // it fails if the client is gone, and then no answer can reach it
 }
 
 // buffers are used again, those of at most so many bytes.

@@ -135,7 +135,7 @@ func (c *commitFile) run() {
 	}
 }
 
-// close is called when nobody appends any more.
+// close is called after the last append.
 func (c *commitFile) close() {
 	close(c.wake)
 	c.done.Wait()

@@ -40,7 +40,7 @@ func TestOneRequestWaitsForMemory(t *testing.T) {
 		if err := <-taken; err != nil {
 			t.Errorf("the request that waits: %v", err)
 		}
-		if err := requests[1].HoldBytes(total / 2); domain.CodeOf(err) != domain.Unavailable { // nobody gives anything back
+		if err := requests[1].HoldBytes(total / 2); domain.CodeOf(err) != domain.Unavailable { // no request returns memory
 			t.Errorf("without a free share: %v", err)
 		}
 		requests[0].Release()

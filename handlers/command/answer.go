@@ -257,5 +257,5 @@ func replyJSON(c *gin.Context, status int, text []byte) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(text)))
 	c.Status(status)
-	_, _ = c.Writer.Write(text) // fails when the client is gone: nobody is left to be told
+	_, _ = c.Writer.Write(text) // it fails if the client is gone, and then no answer can reach it
 }

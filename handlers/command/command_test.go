@@ -101,8 +101,8 @@ func TestReads(t *testing.T) {
 				`"objectValue":{"n":12345678901234567890}}]}}` + "\n"},
 		scenarioOf("another word", "GET", pump+"Int8?ds-returnevent=true", "", 400, "invalid query parameter, true has to be yes or no"),
 		scenarioOf("malformed", "GET", pump+"Int8?a=%25zz&%zz", "", 400,
-			`the query is malformed: invalid URL escape "%zz"; escape what is `+
-				`no part of a URL`),
+			`the query is malformed: invalid URL escape "%zz"; escape `+
+				`characters that a URL cannot have`),
 		scenarioOf("of an unknown device", "GET", "/api/v2/device/name/nosuch/Int8", "", 404, wrappedMessage(404,
 			"fail to query device by name nosuch")+"\n"),
 		scenarioOf("unknown", "GET", pump+"Int%5Cd%2B", "", 404, wrappedMessage(404, `deviceResource Int\d+ not found`)),

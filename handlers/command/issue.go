@@ -102,7 +102,7 @@ func (s service) get(c *gin.Context) {
 func checkEventQuery(raw string) error {
 	query, err := url.ParseQuery(raw)
 	if err != nil {
-		return domain.Errorf(domain.Invalid, "the query is malformed: %v; escape what is no part of a URL", err)
+		return domain.Errorf(domain.Invalid, "the query is malformed: %v; escape characters that a URL cannot have", err)
 	}
 	for _, key := range []string{"ds-returnevent", "ds-pushevent"} {
 		if word := query.Get(key); word != "" && word != "yes" && word != "no" {

@@ -62,7 +62,7 @@ func commandOf(p domain.Profile, name string) (readWrite string, ok bool) {
 func checkEventQuery(raw string) error {
 	query, err := url.ParseQuery(raw)
 	if err != nil {
-		return domain.Errorf(domain.Invalid, "the query is malformed: %v; escape what is no part of a URL", err)
+		return domain.Errorf(domain.Invalid, "the query is malformed: %v; escape characters that a URL cannot have", err)
 	}
 	var p domain.Problems
 	for _, key := range []string{"ds-pushevent", "ds-returnevent"} {

@@ -47,5 +47,5 @@ func Write(w http.ResponseWriter, r *http.Request, contentType string, text []by
 	h.Set("Content-Length", strconv.Itoa(len(text)))
 	h.Set("Retry-After", Again)
 	w.WriteHeader(http.StatusServiceUnavailable)
-	_, _ = w.Write(text) // fails when the client is gone: nobody is left to be told
+	_, _ = w.Write(text) // it fails if the client is gone, and then no answer can reach it
 }

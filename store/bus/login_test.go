@@ -165,7 +165,7 @@ func TestWithoutTLS(t *testing.T) {
 		t.Errorf("%d are counted, %d clients", s.Refusals()[byTLS], s.Clients())
 	}
 	nc, err := nats.Connect(strings.Replace(s.URL(), "tls:", "nats:", 1), nats.UserInfo("viewer", "viewer"))
-	if err == nil { // it upgrades, and trusts nobody
+	if err == nil { // it upgrades, and trusts no CA
 		nc.Close()
 		t.Error("a client without the CA gets in")
 	}

@@ -31,7 +31,7 @@ import (
 // Options are the sources of the metrics.
 type Options struct {
 	Node          *node.Node
-	Bus           *bus.Bus // nil if there is none
+	Bus           *bus.Bus // nil without a bus
 	Payloads      *payloads.Files
 	Remover       *retention.Remover
 	Channels      *channels.Channels

@@ -79,5 +79,5 @@ func Serve(c *gin.Context, name string) {
 	}
 	c.Header("Content-Length", strconv.Itoa(len(text)))
 	c.Status(http.StatusOK)
-	_, _ = c.Writer.Write(text) // fails when the browser is gone: nobody is left to be told
+	_, _ = c.Writer.Write(text) // it fails if the browser is gone, and then no answer can reach it
 }

@@ -168,7 +168,7 @@ func writePage(c *gin.Context, status int, text []byte, packed bool) {
 	}
 	c.Header("Content-Length", strconv.Itoa(len(text)))
 	c.Status(status)
-	_, _ = c.Writer.Write(text) // fails when the browser is gone: nobody is left to be told
+	_, _ = c.Writer.Write(text) // it fails if the browser is gone, and then no answer can reach it
 }
 
 // Fail answers with the page for an error, and ends the request.

@@ -24,7 +24,7 @@ const (
 	cookieName, secureCookieName = "ledge-session", "__Host-ledge-session"
 
 	keyUser, keyCredential = "user", "credential"
-	// keyNext is the page that a user asked for who must change the password first. mostNext bounds its address, in bytes.
+	// keyNext is the page to show after the user has changed the password. mostNext bounds its address, in bytes.
 	keyNext, mostNext = "next", 2 << 10
 	// keyNotice is the notice of a form, for the next page.
 	keyNotice = "notice"
@@ -72,7 +72,7 @@ func (s *Sessions) userNow(c *gin.Context) (u domain.User, ok bool) {
 	return s.userOf(ctx)
 }
 
-// User returns the user that is logged in; ok is false if nobody is logged in.
+// User returns the user that is logged in; ok is false without a login.
 func User(c *gin.Context) (u domain.User, ok bool) {
 	value, _ := c.Get("user")
 	u, ok = value.(domain.User)

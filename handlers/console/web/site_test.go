@@ -101,7 +101,7 @@ func TestLongForms(t *testing.T) {
 	}
 }
 
-// TestPageWithoutRight holds that a page is not served if it is not certain who may see it.
+// TestPageWithoutRight holds that a page without a right is not served.
 func TestPageWithoutRight(t *testing.T) {
 	s := New(Options{Options: handlers.Options{Logger: slog.New(slog.DiscardHandler)}})
 	defer func() {
