@@ -21,11 +21,12 @@ import (
 
 // Fact is a line of `ledge log --json`.
 type Fact struct {
-	Subject, Type string
-	Seq           uint64
-	Size          int
-	Ext           map[string]string
-	Data          json.RawMessage
+	Subject, Type                string
+	Actor, Origin, CorrelationID string
+	Seq                          uint64
+	Size                         int
+	Ext                          map[string]string
+	Data                         json.RawMessage
 }
 
 // Facts reads the whole log of a folder, beside a running server or without one.

@@ -92,8 +92,8 @@ func (s *Shell) Background(cmd *exec.Cmd) *Output {
 	return out
 }
 
-// BuildOnEdgeX builds a program that is a module of its own on EdgeX's; the SDK's ZeroMQ client needs C, and is left out.
-func BuildOnEdgeX(t *testing.T, folder string) string {
+// BuildOnEdgeX builds a program that is a module of its own on EdgeX's, with tags; the SDK's ZeroMQ client needs C, and is left out.
+func BuildOnEdgeX(t *testing.T, folder string, tags ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), filepath.Base(folder))
 	run := func(args ...string) (string, error) {
@@ -105,7 +105,7 @@ func BuildOnEdgeX(t *testing.T, folder string) string {
 	if out, err := run("mod", "download"); err != nil {
 		t.Skipf("%s is built on EdgeX's Go modules, which cannot be downloaded: %s", folder, out)
 	}
-	if out, err := run("build", "-tags", "no_zmq", "-o", path, "."); err != nil {
+	if out, err := run("build", "-tags", strings.Join(append(tags, "no_zmq"), ","), "-o", path, "."); err != nil {
 		t.Fatalf("build %s: %v\n%s", folder, err, out)
 	}
 	return path

@@ -10,11 +10,12 @@ import (
 )
 
 const (
-	feedUser = "ledge" // our own connection
-	liveUser = "live"
+	feedUser, edgexUser = "ledge", "ledge-edgex" // our own connections
+	liveUser            = "live"
 
-	// feedAccount has the copies and the clients that may read history, liveAccount the other clients.
-	feedAccount, liveAccount = "FEED", "LIVE"
+	// feedAccount has the copies and the clients that may read history, edgexAccount EdgeX services, liveAccount the other clients.
+	// In open mode all clients are in feedAccount.
+	feedAccount, edgexAccount, liveAccount = "FEED", "EDGEX", "LIVE"
 
 	// ingest begins the subjects on which we publish. The copies store such a message under its own subject, which begins with prefix.
 	ingest, prefix = "$LEDGE.feed.", "ledge."
@@ -37,13 +38,25 @@ func accounts(password string, prefixes []string, open bool) string {
     users: [{user: %s, password: %q}]
     imports: [%s]
   }
+  %s {
+    users: [{user: %s, password: %q}]
+    jetstream: {max_mem: 16M, max_file: -1, max_streams: 1, max_consumers: %d}
+  }
 }
-`, feedAccount, feedUser, password, len(prefixes), consumersMost, strings.Join(exports, ", "),
-		liveAccount, liveUser, password, strings.Join(imports, ", "))
+`, feedAccount, feedUser, password, len(prefixes)+1, consumersMost, strings.Join(exports, ", "),
+		liveAccount, liveUser, password, strings.Join(imports, ", "), edgexAccount, edgexUser, password, consumersMost)
 	if open {
 		text += "no_auth_user: " + liveUser + "\n" // has the server say that clients need no login; the authenticator decides
 	}
 	return text
+}
+
+// usesAll are the permissions of everybody in open mode: those of [readsHistory], and to publish on EdgeX's message bus and hear it.
+func usesAll() *server.Permissions {
+	p := readsHistory()
+	p.Publish.Allow = append(p.Publish.Allow, edgexSubjects)
+	p.Subscribe.Allow = append(p.Subscribe.Allow, edgexSubjects)
+	return p
 }
 
 // readsHistory are the permissions in [feedAccount]: all that JetStream offers for reading streams and for consumers. A client

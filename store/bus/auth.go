@@ -27,8 +27,12 @@ type authenticator struct{ bus *Bus }
 // Check implements server.Authentication.
 func (a authenticator) Check(c server.ClientAuthentication) bool {
 	b, login, address := a.bus, c.GetOpts(), c.RemoteAddress()
-	if login.Username == feedUser && subtle.ConstantTimeCompare([]byte(login.Password), []byte(b.secret)) == 1 {
-		return b.register(c, feedAccount, feedUser, nil) == nil
+	if subtle.ConstantTimeCompare([]byte(login.Password), []byte(b.secret)) == 1 {
+		account := feedAccount
+		if login.Username == edgexUser {
+			account = b.edgex.account()
+		}
+		return b.register(c, account, login.Username, nil) == nil
 	}
 	if address == nil {
 		return false
@@ -53,7 +57,7 @@ func (b *Bus) admit(c server.ClientAuthentication, s *session, login *server.Cli
 		if err := b.gate.admit(s, access{cid: c.GetID()}); err != nil {
 			return err
 		}
-		return b.register(c, feedAccount, "open", readsHistory())
+		return b.register(c, feedAccount, "open", usesAll())
 	}
 	found, err := b.identify(s, login)
 	if err != nil {

@@ -1,8 +1,10 @@
 // Package bus is the public NATS server: a stock one with JetStream, beside the private one of the logs, for the NATS clients of others.
 //
 // [Bus] holds a bounded copy of each log, with the log's own sequences. It copies an event when it is durable and queries show it.
-// The bus is a projection: Ledge does not read it, it may lag, and it is filled again from the log if it is lost.
-// Clients subscribe to events. Auditors and administrators also have JetStream consumers on the copies. Clients cannot change anything.
+// A copy is a projection: Ledge does not read it, it may lag, and it is filled again from the log if it is lost.
+// Clients subscribe to events. Auditors and administrators also have JetStream consumers on the copies. Clients cannot change them.
+//
+// [EdgeX] is the stream of EdgeX's message bus, on which EdgeX services publish. Ledge takes its messages.
 package bus
 
 import (
@@ -33,7 +35,8 @@ type Options struct {
 	// Host and Port are where clients connect. The default host is 127.0.0.1; port 0 is any free one.
 	Host string
 	Port int
-	// Dir is the folder of the copies. It can be removed while the bus is closed.
+	// Dir is the folder of the copies and of the stream of EdgeX's message bus. If it is removed while the bus is closed, messages that
+	// Ledge has not taken yet are lost.
 	Dir string
 	// MaxBytes bounds each copy, in bytes; 0 is live messages only.
 	MaxBytes int64
@@ -121,6 +124,7 @@ type Bus struct {
 	secret string // the password of our own connection
 	memory *memory
 	copies []*copier
+	edgex  *EdgeX
 
 	mu     sync.Mutex // guards the fields below
 	server *server.Server
@@ -144,6 +148,7 @@ func Open(ctx context.Context, o Options, logs ...*store.Appender) (*Bus, error)
 	for _, a := range logs {
 		b.copies = append(b.copies, newCopier(b, a))
 	}
+	b.edgex = newEdgeX(b, logs)
 	ctx, b.stop = context.WithCancel(context.Background())
 	b.running.Go(func() { b.run(ctx) })
 	b.running.Go(func() { b.memory.watch(ctx) })
@@ -173,6 +178,9 @@ func (b *Bus) run(ctx context.Context) {
 // serve runs one server until it fails or ctx ends.
 func (b *Bus) serve(ctx context.Context) error {
 	b.keepSound(ctx)
+	if err := b.edgex.move(); err != nil {
+		return fmt.Errorf("move the stream %s: %w", edgexStream, err)
+	}
 	if err := b.start(ctx); err != nil {
 		return err
 	}
@@ -182,15 +190,25 @@ func (b *Bus) serve(ctx context.Context) error {
 			return err
 		}
 	}
+	conn, err := natsserver.Connect(b.server, "edgex", edgexUser, b.secret)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	stream, err := b.edgex.open(ctx, conn)
+	if err != nil {
+		return err
+	}
 	b.gate.open(b.server)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	failed := make(chan error, len(b.copies))
+	failed := make(chan error, len(b.copies)+1)
 	var following sync.WaitGroup
+	following.Go(func() { failed <- b.edgex.watch(ctx, conn, stream) })
 	for _, c := range b.copies {
 		following.Go(func() { failed <- c.follow(ctx) })
 	}
-	err := <-failed
+	err = <-failed
 	stop()
 	following.Wait()
 	return err
@@ -247,7 +265,7 @@ func (b *Bus) serverOptions() (*server.Options, error) {
 	}
 	o.ServerName, o.DisableJetStreamBanner = "ledge", true
 	o.JetStream, o.StoreDir = true, b.o.Dir
-	o.JetStreamMaxStore, o.JetStreamMaxMemory, o.SyncInterval = 1<<60, 64<<20, time.Hour
+	o.JetStreamMaxStore, o.JetStreamMaxMemory, o.SyncInterval = 1<<60, 80<<20, time.Hour // the memory of both accounts
 	o.MaxPayload, o.MaxPending, o.MaxControlLine, o.MaxSubs = payloadMost, pendingMost, controlLine, subscriptionsMost
 	o.AuthTimeout, o.TLSTimeout, o.WriteDeadline = loginWait.Seconds(), loginWait.Seconds(), writeWait
 	o.ProxyProtocol, o.TLSConfig = true, b.o.TLS
@@ -266,9 +284,9 @@ func (b *Bus) prefixes() (list []string) {
 	return list
 }
 
-// streamDir is the folder of a copy.
-func (b *Bus) streamDir(name string) string {
-	return filepath.Join(b.o.Dir, server.JetStreamStoreDir, feedAccount, "streams", name)
+// streamDir is the folder of a stream in an account.
+func (b *Bus) streamDir(account, name string) string {
+	return filepath.Join(b.o.Dir, server.JetStreamStoreDir, account, "streams", name)
 }
 
 // URL is where clients connect.
@@ -336,6 +354,9 @@ func (b *Bus) Warnings() (list []string) {
 			list = append(list, fmt.Sprintf("NATS clients are %d events of %s behind: the machine is too busy, or the disk of %s is slow or full",
 				s.Lag, s.Stream, b.o.Dir))
 		}
+	}
+	if n := b.edgex.Waiting(); n > mostLag {
+		list = append(list, fmt.Sprintf("%d messages of EdgeX services wait: the machine is too busy, or the disk is slow or full", n))
 	}
 	return list
 }

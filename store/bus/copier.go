@@ -181,7 +181,7 @@ const headerSize, headerDigest = "ce-size", "ce-digest"
 // keepSound removes the copies that differ from their logs, and all copies if bus-max-bytes is 0.
 func (b *Bus) keepSound(ctx context.Context) {
 	for _, c := range b.copies {
-		dir := b.streamDir(c.log.Name())
+		dir := b.streamDir(feedAccount, c.log.Name())
 		if _, err := os.Stat(dir); err != nil {
 			continue
 		}

@@ -77,6 +77,15 @@ var (
 	ofBusLag = []measure[bus.Stats]{
 		{"ledge_bus_lag_events", "Events that queries show and that NATS clients do not have yet, by stream.", func(s bus.Stats) float64 { return float64(s.Lag) }},
 	}
+	ofEdgeXEvents = []measure[uint64]{
+		{"ledge_edgex_events_total", "Events of EdgeX services on the bus since the start, by result.", countLarge},
+	}
+	ofEdgeXRefused = []measure[int]{
+		{"ledge_edgex_refused_total", "Events on the bus since the start that were refused for good, by reason.", count},
+	}
+	ofEdgeXWaiting = []measure[uint64]{
+		{"ledge_edgex_waiting_messages", "Messages of EdgeX services on the bus that Ledge has not taken yet.", countLarge},
+	}
 	ofLogins = []measure[int]{
 		{"ledge_identity_refused_total", "Logins, tokens and certificates that were refused since the start, by reason.", count},
 	}
@@ -108,3 +117,5 @@ var (
 var kinds = domain.ChannelTypes()
 
 func count(n int) float64 { return float64(n) }
+
+func countLarge(n uint64) float64 { return float64(n) }

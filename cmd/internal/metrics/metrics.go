@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"ledge/bridge/edgex"
 	"ledge/cmd/internal/certs"
 	"ledge/cmd/internal/channels"
 	"ledge/cmd/internal/node"
@@ -31,7 +32,8 @@ import (
 // Options are the sources of the metrics.
 type Options struct {
 	Node          *node.Node
-	Bus           *bus.Bus // nil without a bus
+	Bus           *bus.Bus        // nil without a bus
+	Readings      *edgex.Readings // of the bus; nil without a bus
 	Payloads      *payloads.Files
 	Remover       *retention.Remover
 	Channels      *channels.Channels
@@ -107,6 +109,12 @@ func (m *Meters) register() {
 	add(services.Data,
 		metricsOf(ofPayloads, nil, func() []withLabels[payloadUse] { return unlabelled(m.payloadUse()) }),
 		metricsOf(ofRules, []string{"rule"}, m.ruleUse))
+	if m.Readings != nil {
+		add(services.Data,
+			metricsOf(ofEdgeXEvents, []string{"result"}, m.edgexEvents),
+			metricsOf(ofEdgeXRefused, []string{"reason"}, func() []withLabels[int] { return byReason(m.Readings.Refusals()) }),
+			metricsOf(ofEdgeXWaiting, nil, func() []withLabels[uint64] { return unlabelled(m.Bus.EdgeX().Waiting()) }))
+	}
 	add(services.Notifications, m.deliveries.all()...)
 	add(services.Notifications,
 		metricsOf(ofEndpoints, []string{"kind"}, m.endpointUse),

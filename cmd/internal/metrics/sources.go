@@ -91,6 +91,11 @@ func (m *Meters) callbackCounts() []withLabels[uint64] {
 	}
 }
 
+func (m *Meters) edgexEvents() []withLabels[uint64] {
+	taken, repeated := m.Readings.Taken()
+	return []withLabels[uint64]{{taken, []string{"recorded"}}, {repeated, []string{"repeated"}}}
+}
+
 type waitingCallbacks struct{ callbacks, services int }
 
 func (m *Meters) waitingCallbacks() []withLabels[waitingCallbacks] {

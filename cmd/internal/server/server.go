@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ledge/bridge/edgex"
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/channels"
 	"ledge/cmd/internal/check"
@@ -70,7 +71,8 @@ type Server struct {
 	admin         *admin.Socket // nil if this system has none
 	instance      string        // id of this run, in the header that ends loops
 	meters        *metrics.Meters
-	bus           *bus.Bus    // the NATS server for clients; nil if it is off
+	bus           *bus.Bus // the NATS server for clients; nil if it is off
+	readings      *edgex.Readings
 	running       atomic.Bool // all parts are there
 }
 
@@ -157,12 +159,14 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	o := removalOptions(p.Config)
 	o.Payloads, o.Logger, o.Now = p.payloads, p.Logger, p.Now
 	p.Remover = retention.New(p.Node, o)
+	p.readings = newReadings(p)
 	p.meters = metrics.Open(p.meterOptions())
 	p.Node.Store.Observe(p.meters.ObserveAppends())
 	p.inBackground(p.Remover.Workers()...)
 	p.inBackground(p.watch, spare.Run, p.meters.CountDeliveries)
 	p.running.Store(true)
 	p.servers.serve()
+	p.inBackground(takeReadings(p))
 	p.onClose(p.stopWorkers)
 	p.onClose(p.servers.shutdown)
 	p.onClose(p.Channels.Commands.Close) // their outcomes are recorded before the services have stopped

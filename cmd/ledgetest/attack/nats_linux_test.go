@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 
 	"ledge/cmd/internal/exit"
@@ -230,4 +231,89 @@ func TestAttackLogLines(t *testing.T) {
 	if n := len(a.Log.String()); n > 256<<10 {
 		t.Errorf("%d bytes of log, want %d at most", n, 256<<10)
 	}
+}
+
+// publish sends messages until the server cuts the client off.
+func (c *natsClient) publish(count int, message func(i int) (subject, data string)) {
+	for i := range count {
+		subject, data := message(i)
+		if _, err := fmt.Fprintf(c, "PUB %s %d\r\n%s\r\n", subject, len(data), data); err != nil {
+			return
+		}
+	}
+}
+
+// edgexEvent is the envelope of an event in the format json.
+func edgexEvent(id, device string) string {
+	return fmt.Sprintf(`{"apiVersion":"v3","errorCode":0,"contentType":"application/json","payload":{"apiVersion":"v3",`+
+		`"event":{"apiVersion":"v3","id":%q,"deviceName":%q,"profileName":"p","sourceName":"s","origin":1,`+
+		`"readings":[{"origin":1,"deviceName":%q,"profileName":"p","resourceName":"s","valueType":"Int8","value":1}]}}}`, id, device, device)
+}
+
+// wantTaken publishes an event from another address, and waits until core-data has it.
+func (a *attack) wantTaken(t *testing.T) {
+	t.Helper()
+	nc, err := nats.Connect(a.NATS, nats.SetCustomDialer(dialerAt(bystanderAddress)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	id := uuid.NewString()
+	ledgetest.Until(t, "an acknowledgement", func() bool {
+		m, err := nc.Request("edgex.events.device.p.good.s", []byte(edgexEvent(id, "good")), ledgetest.Timeout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return !strings.Contains(string(m.Data), `"error"`)
+	})
+	ledgetest.Until(t, "the event", func() bool {
+		return a.Call(http.MethodGet, a.CoreData+"/api/v2/event/id/"+id, "", "").Status == http.StatusOK
+	})
+}
+
+// TestAttackEdgeXPublishers has a client publish large messages, garbage, events of unknown devices, and messages on 1,000 subjects.
+func TestAttackEdgeXPublishers(t *testing.T) {
+	a := startAttack(t)
+	large := strings.Repeat("x", 700<<10)
+	const begin = `{"apiVersion":"v3","contentType":"application/json","payload":{"event":{"readings":[`
+	garbage := begin + strings.Repeat("{},", 100_000) + `{}]}}}`
+	var all sync.WaitGroup
+	for _, message := range []func(i int) (string, string){
+		func(int) (string, string) { return "edgex.events.device.p.d.s", large },
+		func(i int) (string, string) { return fmt.Sprint("edgex.events.device.p.d", i%50, ".s"), garbage },
+		func(i int) (string, string) {
+			return fmt.Sprint("edgex.events.device.p.u", i, ".s"), edgexEvent(uuid.NewString(), fmt.Sprint("u", i))
+		},
+		func(i int) (string, string) { return fmt.Sprint("edgex.a", i%1000, ".b.c"), "" },
+	} {
+		c := a.natsFrom(t, attackerAddress)
+		c.subscribe(0)
+		go func() { _, _ = io.Copy(io.Discard, c) }()
+		all.Go(func() { c.publish(20, message) })
+	}
+	all.Wait()
+	a.wantTaken(t)
+	a.held(t)
+}
+
+// TestAttackEdgeXSubscribers has 30 clients subscribe 16 times each to EdgeX's message bus and read nothing, while another client publishes
+// large messages.
+func TestAttackEdgeXSubscribers(t *testing.T) {
+	a := startAttack(t)
+	for range 30 {
+		text := "CONNECT {\"verbose\":false,\"headers\":true}\r\n"
+		for sid := range 16 {
+			text += fmt.Sprintf("SUB edgex.> %d\r\n", sid)
+		}
+		_, _ = io.WriteString(a.natsFrom(t, attackerAddress), text)
+	}
+	c := a.natsFrom(t, attackerAddress)
+	if !c.connected() {
+		t.Fatal("the publisher is not let in")
+	}
+	go func() { _, _ = io.Copy(io.Discard, c) }()
+	large := strings.Repeat("x", 700<<10)
+	c.publish(8, func(int) (string, string) { return "edgex.a", large })
+	a.wantTaken(t)
+	a.held(t)
 }

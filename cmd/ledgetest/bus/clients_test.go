@@ -14,7 +14,7 @@ import (
 	"ledge/cmd/ledgetest"
 )
 
-const streams = "LEDGE_EVENTS LEDGE_NOTIFICATIONS LEDGE_READINGS"
+const streams = "LEDGE_EVENTS LEDGE_NOTIFICATIONS LEDGE_READINGS edgex"
 
 // mustAdd adds n devices, in one event each.
 func mustAdd(t *testing.T, p *ledgetest.Node, prefix string, n int) {

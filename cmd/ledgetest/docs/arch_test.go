@@ -37,6 +37,7 @@ var bridgeParts = []struct {
 	alone []string // modules that only this package may import, outside tests
 }{
 	{"dns", nil, "it knows names and nothing of who asks", nil},
+	{"edgex", []string{"domain"}, "it sees core-data as a handler, and no bus", nil},
 	{"guard", nil, "whoever connects or binds can ask it", nil},
 	{"mail", []string{"bridge/outward"}, "it knows SMTP and nothing of subscriptions", []string{"github.com/wneessen/go-mail"}},
 	{"mqtt", []string{"bridge/outward"}, "it knows MQTT and nothing of subscriptions", []string{"github.com/eclipse/paho.mqtt.golang"}},
@@ -87,7 +88,7 @@ var parts = []struct {
 	ours []string
 	why  string
 }{
-	{"bus", []string{"domain", "store", "store/natsblock", "store/natsserver"}, "it follows the logs, and knows no state"},
+	{"bus", []string{"domain", "store", "store/natsblock", "store/natsserver", "store/osfile"}, "it follows the logs, and knows no state"},
 	{"natsserver", nil, "it starts servers and knows nothing of what is on them"},
 }
 
@@ -180,7 +181,8 @@ func TestFilesAreWrittenOneWay(t *testing.T) {
 		}
 	}
 	renames := []string{ // they move what is there already, or decide themselves in which order a file gets its name and is synced
-		"cmd/internal/backup/file.go", "cmd/internal/backup/restore.go", "projections/fold/damage.go", "projections/fold/open.go", "store/payloads/files.go",
+		"cmd/internal/backup/file.go", "cmd/internal/backup/restore.go", "projections/fold/damage.go", "projections/fold/open.go",
+		"store/bus/edgex.go", "store/payloads/files.go",
 	}
 	for _, dir := range []string{"store", "projections", "handlers", "bridge", filepath.Join("cmd", "ledge"), filepath.Join("cmd", "internal")} {
 		for file := range importsBelow(t, filepath.Join("..", "..", "..", dir)) {

@@ -1,0 +1,106 @@
+package bus
+
+import (
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"ledge/cmd/ledgetest"
+)
+
+// busClients are programs with the message clients of EdgeX, unmodified, by the version of EdgeX.
+type busClients map[string][]string
+
+func buildBusClients(t *testing.T) busClients {
+	t.Helper()
+	const tag = "include_nats_messaging"
+	old, both := ledgetest.BuildOnEdgeX(t, "testdata/busclient2", tag), ledgetest.BuildOnEdgeX(t, "testdata/busclient4", tag)
+	return busClients{"2.3": {old}, "3.1": {both, "3"}, "4.0": {both, "4"}}
+}
+
+// busClient is such a program that runs.
+type busClient struct {
+	t   *testing.T
+	in  io.Writer
+	out *ledgetest.Output
+}
+
+// start runs the client of a version until the test ends, with the arguments that it takes.
+func (c busClients) start(t *testing.T, version string, args ...string) *busClient {
+	t.Helper()
+	line := append(append([]string{}, c[version]...), args...)
+	cmd := exec.Command(line[0], line[1:]...)
+	b := &busClient{t: t, out: &ledgetest.Output{More: make(chan struct{}, 1)}}
+	cmd.Stdout, cmd.Stderr = b.out, b.out
+	var err error
+	if b.in, err = cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return b
+}
+
+// want waits until the program has printed a text.
+func (b *busClient) want(text string) {
+	b.t.Helper()
+	ledgetest.Until(b.t, text+" of the client, which says "+b.out.String(), func() bool {
+		if line, failed := b.out.Find("failed:"); failed {
+			b.t.Fatal(line)
+		}
+		_, ok := b.out.Find(text)
+		return ok
+	})
+}
+
+// publishes has the client publish an event, which core-data then has, and the client hears.
+func (b *busClient) publishes(p *ledgetest.Node, version string, has func(id string) bool) {
+	b.t.Helper()
+	b.want("ready")
+	id := uuid.NewString()
+	text := edgexEvent(id, "virtual", 7)
+	if version != "2.3" {
+		text = strings.NewReplacer(`"v2"`, `"v3"`).Replace(text)
+	}
+	if version == "4.0" {
+		text = strings.ReplaceAll(text, `"value":"7"`, `"value":7`)
+	}
+	if _, err := io.WriteString(b.in, text+"\n"); err != nil {
+		b.t.Fatal(err)
+	}
+	b.want("published")
+	b.want("received edgex/events/device/")
+	ledgetest.Until(b.t, "the event", func() bool { return has(id) })
+}
+
+// topicOf returns the topic on which device services of a version publish the events of the test.
+func topicOf(version string) string {
+	if version == "2.3" {
+		return "edgex/events/device/climate/virtual/hum"
+	}
+	return "edgex/events/device/device-virtual/climate/virtual/hum"
+}
+
+// TestEdgeXClients has the message clients of EdgeX 2.3, 3.1 and 4.0 publish events and subscribe, in core and in JetStream mode and in
+// both formats.
+func TestEdgeXClients(t *testing.T) {
+	t.Parallel()
+	clients := buildBusClients(t)
+	p := ledgetest.StartSeed(t)
+	port := p.NATS[strings.LastIndexByte(p.NATS, ':')+1:]
+	for version := range clients {
+		for _, kind := range []string{"nats-core", "nats-jetstream"} {
+			for _, format := range []string{"nats", "json"} {
+				t.Run(version+" "+kind+" "+format, func(t *testing.T) {
+					clients.start(t, version, port, kind, format, "", "", "", topicOf(version)).
+						publishes(p, version, func(id string) bool { return hasEvent(p, id) })
+				})
+			}
+		}
+	}
+}
