@@ -199,6 +199,8 @@ func (b *Bus) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	b.edgex.conn.Store(conn)
+	defer b.edgex.conn.Store(nil)
 	b.gate.open(b.server)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -35,6 +35,7 @@ type EdgeX struct {
 	opened   chan jetstream.Stream // the stream of the newest server
 	position atomic.Uint64         // the sequence up to which all messages were taken
 	last     atomic.Uint64         // the last sequence of the stream
+	conn     atomic.Pointer[nats.Conn]
 }
 
 func newEdgeX(b *Bus, logs []*store.Appender) *EdgeX {
@@ -180,6 +181,20 @@ func (e *EdgeX) trim(ctx context.Context, s jetstream.Stream, state jetstream.St
 		return nil
 	}
 	return s.Purge(ctx, jetstream.WithPurgeSequence(first))
+}
+
+// EdgeXBytes is the longest payload that [EdgeX.Publish] takes.
+const EdgeXBytes = valueMost
+
+// Publish publishes a message. It waits for no client, and not for the stream.
+func (e *EdgeX) Publish(m Message) error {
+	conn := e.conn.Load()
+	if conn == nil {
+		return errors.New("the bus is not running")
+	}
+	message := &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}
+	e.bus.memory.reserve(m.Subject, int64(message.Size()))
+	return conn.PublishMsg(message)
 }
 
 // Waiting returns how many messages of the stream were not taken yet, as of at most a second ago.

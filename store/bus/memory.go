@@ -33,7 +33,7 @@ func (m *memory) reserve(subject string, n int64) {
 		return
 	}
 	copies := int64(0)
-	for _, name := range []string{feedAccount, liveAccount} {
+	for _, name := range []string{feedAccount, liveAccount, edgexAccount} {
 		if a, err := s.LookupAccount(name); err == nil {
 			copies += int64(a.Interest(subject))
 		}

@@ -34,6 +34,7 @@ type Options struct {
 	Node          *node.Node
 	Bus           *bus.Bus        // nil without a bus
 	Readings      *edgex.Readings // of the bus; nil without a bus
+	Events        *edgex.Events   // as Readings
 	Payloads      *payloads.Files
 	Remover       *retention.Remover
 	Channels      *channels.Channels
@@ -113,6 +114,7 @@ func (m *Meters) register() {
 		add(services.Data,
 			metricsOf(ofEdgeXEvents, []string{"result"}, m.edgexEvents),
 			metricsOf(ofEdgeXRefused, []string{"reason"}, func() []withLabels[int] { return byReason(m.Readings.Refusals()) }),
+			metricsOf(ofEdgeXPublished, []string{"result"}, m.edgexPublished),
 			metricsOf(ofEdgeXWaiting, nil, func() []withLabels[uint64] { return unlabelled(m.Bus.EdgeX().Waiting()) }))
 	}
 	add(services.Notifications, m.deliveries.all()...)

@@ -2,6 +2,8 @@ package metrics
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"ledge/bridge/zeromq"
@@ -89,6 +91,15 @@ func (m *Meters) callbackCounts() []withLabels[uint64] {
 		{n.Accepted, []string{"accepted"}}, {n.Refused, []string{"refused"}}, {n.Failed, []string{"failed"}},
 		{n.GivenUp, []string{"given_up"}}, {n.Dropped, []string{"dropped"}},
 	}
+}
+
+func (m *Meters) edgexPublished() []withLabels[uint64] {
+	published, not := m.Events.Published()
+	list := []withLabels[uint64]{{published, []string{"published"}}}
+	for _, reason := range slices.Sorted(maps.Keys(not)) {
+		list = append(list, withLabels[uint64]{not[reason], []string{reason}})
+	}
+	return list
 }
 
 func (m *Meters) edgexEvents() []withLabels[uint64] {

@@ -11,9 +11,12 @@ import (
 	"ledge/store/bus"
 )
 
-// busIdentity posts the events that EdgeX services publish on the bus. busOrigin is the address of these requests, because NATS does not
-// name the publisher.
-var busIdentity = domain.Identity{Actor: "bus", Role: domain.Poster}
+// busPoster posts the events that EdgeX services publish on the bus, and busReader reads the events to publish. busOrigin is the address of
+// these requests, because NATS does not name the publisher.
+var (
+	busPoster = domain.Identity{Actor: "bus", Role: domain.Poster}
+	busReader = domain.Identity{Actor: "bus", Role: domain.Viewer}
+)
 
 const busOrigin = "nats:edgex"
 
@@ -22,11 +25,35 @@ func newReadings(p *Server) *edgex.Readings {
 	if p.bus == nil {
 		return nil
 	}
-	return edgex.New(edgex.Options{CoreData: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r = r.WithContext(access.WithIdentity(r.Context(), busIdentity))
+	return edgex.New(edgex.Options{CoreData: coreDataAs(p, busPoster), Logger: p.Logger, Now: p.Now})
+}
+
+// newEvents returns an Events that publishes the events of core-data on EdgeX's message bus; nil without a bus.
+func newEvents(p *Server) *edgex.Events {
+	if p.bus == nil {
+		return nil
+	}
+	return edgex.NewEvents(edgex.EventsOptions{
+		Readings: p.Node.Readings.Appender, CoreData: coreDataAs(p, busReader), Own: busOrigin, MaxBytes: bus.EdgeXBytes,
+		Heard:   func() bool { return p.bus.Clients() > 0 },
+		Publish: func(m edgex.Message) error { return p.bus.EdgeX().Publish(bus.Message(m)) },
+		Logger:  p.Logger,
+	})
+}
+
+// coreDataAs serves core-data in the name of the bus.
+func coreDataAs(p *Server, as domain.Identity) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = r.WithContext(access.WithIdentity(r.Context(), as))
 		r.RemoteAddr = busOrigin
 		p.servers.byName[services.Data].handler.ServeHTTP(w, r)
-	}), Logger: p.Logger, Now: p.Now})
+	})
+}
+
+// publishEvents returns the worker that publishes the events that are recorded from now on.
+func publishEvents(p *Server) func(context.Context) error {
+	from := p.Node.Readings.Recorded() + 1
+	return func(ctx context.Context) error { return p.events.Run(ctx, from) }
 }
 
 // takeReadings returns the worker that takes the events of EdgeX's message bus.

@@ -73,6 +73,7 @@ type Server struct {
 	meters        *metrics.Meters
 	bus           *bus.Bus // the NATS server for clients; nil if it is off
 	readings      *edgex.Readings
+	events        *edgex.Events
 	running       atomic.Bool // all parts are there
 }
 
@@ -159,14 +160,14 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	o := removalOptions(p.Config)
 	o.Payloads, o.Logger, o.Now = p.payloads, p.Logger, p.Now
 	p.Remover = retention.New(p.Node, o)
-	p.readings = newReadings(p)
+	p.readings, p.events = newReadings(p), newEvents(p)
 	p.meters = metrics.Open(p.meterOptions())
 	p.Node.Store.Observe(p.meters.ObserveAppends())
 	p.inBackground(p.Remover.Workers()...)
 	p.inBackground(p.watch, spare.Run, p.meters.CountDeliveries)
 	p.running.Store(true)
 	p.servers.serve()
-	p.inBackground(takeReadings(p))
+	p.inBackground(takeReadings(p), publishEvents(p))
 	p.onClose(p.stopWorkers)
 	p.onClose(p.servers.shutdown)
 	p.onClose(p.Channels.Commands.Close) // their outcomes are recorded before the services have stopped

@@ -118,7 +118,7 @@ func (p *Server) openChannels(ctx context.Context) (err error) {
 // meterOptions returns the sources of the metrics.
 func (p *Server) meterOptions() metrics.Options {
 	o := metrics.Options{
-		Node: p.Node, Bus: p.bus, Readings: p.readings, Payloads: p.payloads, Remover: p.Remover, Channels: p.Channels,
+		Node: p.Node, Bus: p.bus, Readings: p.readings, Events: p.events, Payloads: p.payloads, Remover: p.Remover, Channels: p.Channels,
 		Access: p.access, Authenticator: p.authenticator.Load(),
 		Limiter: p.servers.limiter, Keeper: p.tls.keeper, Version: p.Version, Pprof: p.Config.Pprof, Now: p.Now, Logger: p.Logger,
 	}
