@@ -12,6 +12,7 @@ type Role string
 const (
 	Viewer   Role = "viewer"   // reads
 	Poster   Role = "poster"   // posts values to its devices
+	Service  Role = "service"  // is a service of EdgeX: reads, posts, changes, and uses EdgeX's message bus
 	Operator Role = "operator" // reads, posts and changes
 	Auditor  Role = "auditor"  // reads, also the log and its history
 	Admin    Role = "admin"    // does everything, also users and tokens
@@ -25,6 +26,7 @@ const (
 	MayRead       Right = "read"       // entities, notifications and readings
 	MayPost       Right = "post"       // values
 	MayChange     Right = "change"     // entities, subscriptions, notifications and secrets
+	MayUseBus     Right = "bus"        // publish and subscribe on EdgeX's message bus, and nothing else on NATS
 	MayAudit      Right = "audit"      // read the log and its history, and verify
 	MayAdminister Right = "administer" // change users and tokens
 )
@@ -33,13 +35,14 @@ const (
 var rights = map[Role][]Right{
 	Viewer:   {MayRead},
 	Poster:   {MayPost},
+	Service:  {MayRead, MayPost, MayChange, MayUseBus},
 	Operator: {MayRead, MayPost, MayChange},
 	Auditor:  {MayRead, MayAudit},
 	Admin:    {MayRead, MayPost, MayChange, MayAudit, MayAdminister},
 }
 
 // Roles are all roles, the weakest first.
-func Roles() []Role { return []Role{Viewer, Poster, Operator, Auditor, Admin} }
+func Roles() []Role { return []Role{Viewer, Poster, Service, Operator, Auditor, Admin} }
 
 // May reports whether the role has a right. An unknown role has none.
 func (r Role) May(right Right) bool { return slices.Contains(rights[r], right) }

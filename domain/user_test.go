@@ -15,7 +15,7 @@ func TestUsers(t *testing.T) {
 		{name: "name taken", given: []Event{UserAdded{anna()}}, when: AddUser{anna()}, code: Conflict, says: `user name "anna" exists already; choose another name`},
 		{name: "no name", when: AddUser{User{Role: Viewer, Credential: "c"}}, code: Invalid, says: "name: is missing or empty; give a name"},
 		{name: "bad name", when: AddUser{User{Name: "a.b", Role: Viewer, Credential: "c"}}, code: Invalid, says: `name: "a.b" has the character '.'`},
-		{name: "unknown role", when: AddUser{User{Name: "a", Role: "root", Credential: "c"}}, code: Invalid, says: `role: "root" is unknown; use one of viewer, poster, operator, auditor, admin`},
+		{name: "unknown role", when: AddUser{User{Name: "a", Role: "root", Credential: "c"}}, code: Invalid, says: `role: "root" is unknown; use one of viewer, poster, service, operator, auditor, admin`},
 		{name: "no credential", when: AddUser{User{Name: "a", Role: Viewer}}, code: Invalid, says: "credential: is missing"},
 		{name: "too many", given: full(), when: AddUser{anna()}, code: TooLarge, says: "there are 10000 users, which is the limit; remove one first"},
 		{name: "change", given: []Event{UserAdded{anna()}, UserAdded{ben}}, when: ChangeUser{"ben", Auditor, later}, want: UserUpdated{"ben", Viewer, Auditor, later}},

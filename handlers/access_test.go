@@ -150,11 +150,11 @@ func may(role domain.Role, right domain.Right) bool {
 	case "login":
 		return role != ""
 	case domain.MayRead:
-		return role == domain.Viewer || role == domain.Operator || role == domain.Auditor || role == domain.Admin
+		return role == domain.Viewer || role == domain.Service || role == domain.Operator || role == domain.Auditor || role == domain.Admin
 	case domain.MayPost:
-		return role == domain.Poster || role == domain.Operator || role == domain.Admin
+		return role == domain.Poster || role == domain.Service || role == domain.Operator || role == domain.Admin
 	case domain.MayChange:
-		return role == domain.Operator || role == domain.Admin
+		return role == domain.Service || role == domain.Operator || role == domain.Admin
 	case domain.MayAdminister:
 		return role == domain.Admin
 	}
@@ -201,11 +201,11 @@ func TestRefusals(t *testing.T) {
 		status                        int
 		message                       string
 	}{
-		{"core-metadata", "PATCH", "/api/v2/device", "Authorization: Bearer viewer", 403, "jwt:viewer is a viewer; PATCH /api/v2/device needs the role operator or admin"},
+		{"core-metadata", "PATCH", "/api/v2/device", "Authorization: Bearer viewer", 403, "jwt:viewer is a viewer; PATCH /api/v2/device needs the role service or operator or admin"},
 		{"core-metadata", "PATCH", "/api/v2/device", "Authorization: Bearer auditor", 403, "jwt:auditor is an auditor; "},
 		{"device-rest", "POST", "/api/v2/resource/door-1/jpeg", "Authorization: Bearer poster", 403, `jwt:poster may not post to the device \"door-1\", only to devices that match cam-*`},
 		{"core-data", "POST", "/api/v2/event/p/door-1/s", "Authorization: Bearer poster", 403, "door-1"},
-		{"core-data", "GET", "/api/v2/event/all", "Authorization: Bearer poster", 403, "needs the role viewer or operator or auditor or admin"},
+		{"core-data", "GET", "/api/v2/event/all", "Authorization: Bearer poster", 403, "needs the role viewer or service or operator or auditor or admin"},
 		{"core-data", "GET", "/nosuch", "X: y", 401, "a login is needed"},
 		{"core-data", "GET", "/api/v2//event/all", "X: y", 401, "a login is needed"},
 		{"core-data", "GET", "/nosuch", "Authorization: Bearer viewer", 404, "404 page not found"},

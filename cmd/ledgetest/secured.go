@@ -108,9 +108,9 @@ type Step struct {
 
 // Specification is the flow of the user's specification: profile, device, data, subscription, a change, and what came of it.
 func (s *Secured) Specification(port int) []Step {
-	changers := []domain.Role{domain.Operator, domain.Admin}
-	posters := []domain.Role{domain.Poster, domain.Operator, domain.Admin}
-	readers := []domain.Role{domain.Viewer, domain.Operator, domain.Auditor, domain.Admin}
+	changers := []domain.Role{domain.Operator, domain.Admin, domain.Service}
+	posters := []domain.Role{domain.Poster, domain.Operator, domain.Admin, domain.Service}
+	readers := []domain.Role{domain.Viewer, domain.Operator, domain.Auditor, domain.Admin, domain.Service}
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
 	file, _ := w.CreateFormFile("file", "profile.yaml")

@@ -59,6 +59,18 @@ func usesAll() *server.Permissions {
 	return p
 }
 
+// servesEdgeX are the permissions in [edgexAccount]: all that EdgeX's clients need, in core mode and with JetStream.
+func servesEdgeX() *server.Permissions {
+	return &server.Permissions{
+		Publish: &server.SubjectPermission{Allow: []string{
+			edgexSubjects, "$JS.ACK." + edgexStream + ".>", "$JS.API.STREAM.INFO." + edgexStream,
+			"$JS.API.CONSUMER.CREATE." + edgexStream, "$JS.API.CONSUMER.CREATE." + edgexStream + ".>",
+			"$JS.API.CONSUMER.DELETE." + edgexStream + ".>",
+		}},
+		Subscribe: &server.SubjectPermission{Allow: []string{edgexSubjects, "_INBOX.>"}},
+	}
+}
+
 // readsHistory are the permissions in [feedAccount]: all that JetStream offers for reading streams and for consumers. A client
 // cannot create, change, purge or delete a stream, and cannot publish anything else.
 func readsHistory() *server.Permissions {

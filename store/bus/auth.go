@@ -71,7 +71,10 @@ func (b *Bus) admit(c server.ClientAuthentication, s *session, login *server.Cli
 	if !b.o.Still(client) { // it has changed since Login
 		return refusal{byCredentials, errors.New("the identity has lost its rights")}
 	}
-	if client.Role.May(domain.MayAudit) {
+	switch {
+	case client.Role.May(domain.MayUseBus):
+		return b.register(c, edgexAccount, client.Actor, servesEdgeX())
+	case client.Role.May(domain.MayAudit):
 		return b.register(c, feedAccount, client.Actor, readsHistory())
 	}
 	return b.register(c, liveAccount, client.Actor, hearsLive(client.Role))

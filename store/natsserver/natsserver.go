@@ -48,6 +48,7 @@ func Stop(s *server.Server) {
 // Connect connects to a server in this process.
 func Connect(s *server.Server, name, user, password string) (*nats.Conn, error) {
 	nc, err := nats.Connect("", nats.InProcessServer(s), nats.Name("ledge-"+name), nats.UserInfo(user, password),
+		nats.CustomInboxPrefix("$LEDGE.inbox"), // clients may subscribe to _INBOX
 		nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond), nats.ReconnectJitter(0, 0), nats.NoEcho(),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
 	if err != nil {

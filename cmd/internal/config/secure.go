@@ -45,7 +45,7 @@ func (c *Config) loopbackCure() string {
 	case c.Loopback == "open":
 		return "use loopback=operator"
 	case c.Loopback != LoopbackSecure && !slices.Contains(domain.Roles(), domain.Role(c.Loopback)):
-		return "use secure, viewer, poster, operator, auditor or admin"
+		return "use secure, viewer, poster, service, operator, auditor or admin"
 	case c.Loopback != LoopbackSecure && !c.Secure:
 		return "without secure everything is open anyway; set secure too, or leave it out"
 	}

@@ -185,7 +185,7 @@ func addRetentionSettings(c *Config) {
 func addSecureSettings(c *Config) {
 	f := c.group("Secure mode and identities")
 	f.BoolVar(&c.Secure, "secure", false, "accept only TLS and known identities. Services without a configured address then listen on all addresses of this machine")
-	f.StringVar(&c.Loopback, "loopback", LoopbackSecure, "role of plain HTTP from 127.0.0.1 with --secure: viewer, poster, operator, auditor or admin; secure refuses plain HTTP")
+	f.StringVar(&c.Loopback, "loopback", LoopbackSecure, "role of plain HTTP from 127.0.0.1 with --secure: viewer, poster, service, operator, auditor or admin; secure refuses plain HTTP")
 	c.mustBe("loopback", c.loopbackCure)
 	f.StringVar(&c.TLSCert, "tls-cert", "", "PEM file of the server certificate, followed by intermediate certificates. Default: a certificate of the local CA, see ledge ca")
 	c.mustBe("tls-cert", func() string {

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"io"
+	"net/http"
 	"os/exec"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"ledge/cmd/ledgetest"
+	"ledge/domain"
 )
 
 // busClients are programs with the message clients of EdgeX, unmodified, by the version of EdgeX.
@@ -59,7 +61,7 @@ func (b *busClient) want(text string) {
 }
 
 // publishes has the client publish an event, which core-data then has, and the client hears.
-func (b *busClient) publishes(p *ledgetest.Node, version string, has func(id string) bool) {
+func (b *busClient) publishes(version string, has func(id string) bool) {
 	b.t.Helper()
 	b.want("ready")
 	id := uuid.NewString()
@@ -98,9 +100,34 @@ func TestEdgeXClients(t *testing.T) {
 			for _, format := range []string{"nats", "json"} {
 				t.Run(version+" "+kind+" "+format, func(t *testing.T) {
 					clients.start(t, version, port, kind, format, "", "", "", topicOf(version)).
-						publishes(p, version, func(id string) bool { return hasEvent(p, id) })
+						publishes(version, func(id string) bool { return hasEvent(p, id) })
 				})
 			}
+		}
+	}
+}
+
+// TestEdgeXClientsWithTokens has the clients publish and subscribe in secure mode, with a token of the role service. With another role they
+// are not let in.
+func TestEdgeXClientsWithTokens(t *testing.T) {
+	t.Parallel()
+	clients := buildBusClients(t)
+	s := ledgetest.StartSecured(t)
+	ca, port := ledgetest.MustWriteFile(t, "ca.pem", ledgetest.CA(s.Node)), s.NATS[strings.LastIndexByte(s.NATS, ':')+1:]
+	has := func(id string) bool {
+		a := s.Send(s.Tokens[domain.Viewer], http.MethodGet, s.CoreData+"/api/v2/event/id/"+id, "", "")
+		return a.Status == http.StatusOK && strings.Contains(a.Body, id)
+	}
+	for version := range clients {
+		for _, kind := range []string{"nats-core", "nats-jetstream"} {
+			t.Run(version+" "+kind, func(t *testing.T) {
+				b := clients.start(t, version, port, kind, "nats", "edgex", s.Tokens[domain.Service], ca, topicOf(version))
+				b.publishes(version, has)
+			})
+		}
+		for _, role := range []domain.Role{domain.Poster, domain.Admin} {
+			b := clients.start(t, version, port, "nats-jetstream", "nats", "edgex", s.Tokens[role], ca, topicOf(version))
+			ledgetest.Until(t, "the client to fail", func() bool { _, failed := b.out.Find("failed:"); return failed })
 		}
 	}
 }
