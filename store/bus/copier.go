@@ -22,8 +22,11 @@ import (
 const (
 	// chunkMessages and chunkBytes bound a chunk: one acknowledgement is awaited for each.
 	chunkMessages, chunkBytes = 256, 512 << 10
-	// restShare is how many times as long as for a chunk the copier rests while events are recorded: appends come first.
-	restShare = 10
+	// restShare is how many times as long as for a chunk the copier rests while events are recorded: appends come first. It is restUnread
+	// while no client is connected.
+	restShare, restUnread = 10, 100
+	// restMost is the longest rest.
+	restMost = time.Second
 	// roomPause is the time between two looks at a full disk.
 	roomPause = time.Second
 	// ackWait is how long the server may take for one chunk.
@@ -37,6 +40,8 @@ type copier struct {
 	log    *store.Log
 	last   atomic.Uint64 // the last sequence that the copy has, or that was published live
 	buffer store.MessageBuffer
+	took   time.Duration // for the last chunk
+	shown  uint64        // the last sequence of the log at that time
 }
 
 func newCopier(b *Bus, a *store.Appender) *copier { return &copier{bus: b, source: a, log: a.Log()} }
@@ -95,13 +100,35 @@ func ingestOf(subject string) string { return ingest + strings.TrimPrefix(subjec
 
 // follow copies the events that queries show, until ctx ends or a step fails.
 func (c *copier) follow(ctx context.Context) error {
-	err := c.source.FollowMessages(ctx, c.last.Load()+1, func(group []store.Message) error { return c.take(ctx, group) })
+	var waiting []store.Message // copied together, because each chunk costs a request
+	err := c.source.FollowMessages(ctx, c.last.Load()+1, func(group []store.Message) error {
+		waiting = append(waiting, group...)
+		if n := len(waiting); bytesOf(waiting) < chunkBytes && n < chunkMessages && waiting[n-1].Seq < c.log.Visible() {
+			return nil
+		}
+		err := c.take(ctx, waiting)
+		clear(waiting)
+		waiting = waiting[:0]
+		return err
+	})
 	return fmt.Errorf("copy %s: %w", c.log.Name(), err)
+}
+
+// bytesOf returns how many bytes the payloads of messages have.
+func bytesOf(messages []store.Message) (n int) {
+	for _, m := range messages {
+		n += len(m.Data)
+	}
+	return n
 }
 
 // take copies messages in chunks. Each is fenced by the sequence before it, so the acknowledgement of the last is that of all.
 func (c *copier) take(ctx context.Context, group []store.Message) error {
 	for len(group) > 0 {
+		if c.bus.o.MaxBytes == 0 && !c.bus.isRead() {
+			c.last.Store(group[len(group)-1].Seq)
+			return nil
+		}
 		n, bytes := 0, 0
 		for n < len(group) && n < chunkMessages && bytes < chunkBytes {
 			bytes += len(group[n].Data)
@@ -110,17 +137,28 @@ func (c *copier) take(ctx context.Context, group []store.Message) error {
 		for c.log.Ready() != nil && ctx.Err() == nil {
 			pauseFor(roomPause, ctx.Done()) // the reserve of the disk is for the log
 		}
+		c.restUnread(ctx)
 		began, shown := time.Now(), c.log.Visible()
 		if err := c.publish(ctx, group[:n]); err != nil {
 			return err
 		}
 		c.last.Store(group[n-1].Seq)
 		group = group[n:]
-		if c.log.Visible() > shown {
-			pauseFor(restShare*time.Since(began), ctx.Done())
+		c.took = time.Since(began)
+		if c.bus.isRead() && c.log.Visible() > shown {
+			pauseFor(min(restShare*c.took, restMost), ctx.Done())
 		}
 	}
 	return nil
+}
+
+// restUnread rests before a chunk if no client is connected and events were recorded since the chunk before.
+func (c *copier) restUnread(ctx context.Context) {
+	shown := c.log.Visible()
+	if shown > c.shown && !c.bus.isRead() {
+		pauseFor(min(restUnread*c.took, restMost), ctx.Done())
+	}
+	c.shown = shown
 }
 
 func (c *copier) publish(ctx context.Context, chunk []store.Message) error {
