@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -166,6 +167,23 @@ func TestCommandOutlivesKill(t *testing.T) {
 	}
 	if next := commandsOnRecord(t, dir, device); len(next) != 2 || next[1].Prev != all[0].Seq || next[1].Status != http.StatusOK {
 		t.Errorf("on record: %+v", next)
+	}
+}
+
+// A command that cannot be recorded, because the disk is full, is not sent.
+func TestFullDiskSendsNothing(t *testing.T) {
+	const device = "Random-Integer-Device"
+	dir := t.TempDir()
+	n := startCommands(t, dir)
+	n.Stop()
+	full := ledgetest.Start(t, dir, "--disk-reserve", strconv.FormatInt(2*ledgetest.FreeSpace(t, dir), 10))
+	a := full.Call(http.MethodPut, full.URLs[services.Command]+"/api/v2/device/name/"+device+"/Int8", "application/json", `{"Int8":"12"}`)
+	if a.Status != http.StatusInsufficientStorage ||
+		!strings.Contains(a.Body, "the command is not sent, because its record failed: the disk is full") {
+		t.Errorf("got %d %s", a.Status, a.Body)
+	}
+	if calls, all := n.service.Calls(), commandsOnRecord(t, dir, device); len(calls) > 0 || len(all) > 0 {
+		t.Errorf("sent %+v, on record %+v", calls, all)
 	}
 }
 
