@@ -100,7 +100,8 @@ func TestEveryChangeIsTried(t *testing.T) {
 		switch c := c.(type) {
 		case AddProfile, AddService, AddDevice, AddWatcher, AddSubscription, AddNotification, AddDataEvent, AddUser, AddToken: // nothing is there
 		case RequestCleanup: // is of no one entity
-		case RaiseNotifications, ProcessNotification, RecordTry, CleanUp, FinishCleanup, RecordCallbacks, RecordReplay, RecordCommand, SeedSamples, PostReading: // no client's
+		case RaiseNotifications, ProcessNotification, RecordTry, CleanUp, FinishCleanup, RecordCallbacks, RecordReplay, RecordCommand, RecordAnswer, SeedSamples,
+			PostReading: // no client's
 		case IfMatch, Refuse, Recall: // of whatever
 		default:
 			if _, ok := c.(Change); !ok {

@@ -61,7 +61,7 @@ type Sender struct {
 // New returns a Sender.
 func New(o Options) *Sender {
 	o.Concurrency, o.Waiting = cmp.Or(o.Concurrency, DefaultConcurrency), cmp.Or(o.Waiting, 64)
-	o.Timeout = cmp.Or(o.Timeout, 45*time.Second)
+	o.Timeout = cmp.Or(o.Timeout, domain.CommandTimeout)
 	o.PerService = cmp.Or(o.PerService, max(1, o.Concurrency*defaultPerService/DefaultConcurrency))
 	s := &Sender{Options: o, client: outward.Client(o.Guard.DialContext, o.Roots, 0), turns: newTurns(o.Limits)}
 	s.client.Transport.(*http.Transport).DisableKeepAlives = true

@@ -4,7 +4,8 @@
 // EdgeX 2.3's, to the byte. Unlike EdgeX, core-command itself refuses commands if a device or a device service is LOCKED, or a device is
 // DOWN. The refusal is the one of EdgeX's device SDK, and does not wait for a callback.
 //
-// Each PUT to a device that exists is on record before it is answered, with its outcome, see [domain.CommandIssued].
+// Each PUT to a device that exists is on record before it is sent, and its outcome before it is answered, see [domain.CommandIssued] and
+// [domain.CommandAnswered].
 package command
 
 import (

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ledge/domain"
 	"ledge/store"
 
 	"github.com/nats-io/nats.go"
@@ -198,7 +199,7 @@ func (c *copier) publish(ctx context.Context, chunk []store.Message) error {
 }
 
 // onBus returns the headers and the payload of a message on the bus. A payload of more than [valueMost] is left out.
-// Then ce-size is its length in bytes and ce-digest its SHA-256 in hex.
+// Then ce-size is its length in bytes and ce-digest its SHA-256 in hex. The message of an event at core-data also has ce-dataref.
 func onBus(m store.Message) (store.Header, []byte) {
 	if len(m.Data) <= valueMost {
 		return m.Header, m.Data
@@ -210,11 +211,24 @@ func onBus(m store.Message) (store.Header, []byte) {
 		}
 	}
 	sum := sha256.Sum256(m.Data)
-	return append(header, store.Field{Name: headerSize, Value: strconv.Itoa(len(m.Data))},
-		store.Field{Name: headerDigest, Value: hex.EncodeToString(sum[:])}), nil
+	header = append(header, store.Field{Name: headerSize, Value: strconv.Itoa(len(m.Data))},
+		store.Field{Name: headerDigest, Value: hex.EncodeToString(sum[:])})
+	if path := eventPath(m); path != "" {
+		header = append(header, store.Field{Name: headerRef, Value: path})
+	}
+	return header, nil
 }
 
-const headerSize, headerDigest = "ce-size", "ce-digest"
+// eventPath returns the path at core-data of the event in a message; "" for other messages, and for an event that is not stored.
+func eventPath(m store.Message) string {
+	var e struct{ Event struct{ ID string } }
+	if m.Header.Get("ce-type") != "event.added/1" || m.Chain() == "" || json.Unmarshal(m.Data, &e) != nil || e.Event.ID == "" {
+		return ""
+	}
+	return domain.EventPath(e.Event.ID)
+}
+
+const headerSize, headerDigest, headerRef = "ce-size", "ce-digest", "ce-dataref"
 
 // keepSound removes the copies that differ from their logs, and all copies if bus-max-bytes is 0.
 func (b *Bus) keepSound(ctx context.Context) {
