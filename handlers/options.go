@@ -45,9 +45,9 @@ type Options struct {
 	Others    func() map[string]http.Handler
 	// Instance is the id of this run among the domain.Hops of a request; empty: loops are not looked for.
 	Instance string
-	// Version is the program's version, as shown by GET /version.
+	// Version is the version of Ledge. GET /version shows it beside EdgeXVersion.
 	Version string
-	// DeviceService has GET /version show sdk_version too, as EdgeX's device services do; there is no SDK, so it is Version.
+	// DeviceService has GET /version show sdk_version too, as EdgeX's device services do.
 	DeviceService bool
 	// Config returns what GET /config shows; it must hold no secrets. nil: nothing.
 	Config func() any

@@ -12,6 +12,7 @@ import (
 
 	"ledge/bridge/porttest"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/services"
 	"ledge/cmd/ledgetest"
 )
 
@@ -335,11 +336,17 @@ func TestSeed_9_1_PathsAreBelowAPIv2(t *testing.T) {
 	}
 }
 
-// TestVersionAndHost has a device service say which SDK it was built with, and a container reach the services of its machine.
+// TestVersionAndHost has all services answer with a version of EdgeX 2, as EdgeX's app-functions-sdk-go checks it, and with Ledge's own
+// beside it. A container reaches the services of its machine.
 func TestVersionAndHost(t *testing.T) {
 	p := ledgetest.StartSeed(t)
-	for service, device := range map[string]bool{p.Metadata: false, p.CoreData: false, p.DeviceREST: true, p.Notifications: false} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, service+"/api/v2/version", nil)
+	printed, _, _ := ledgetest.Run(t, "version", "--json")
+	var own struct{ Version string }
+	if err := json.Unmarshal([]byte(printed), &own); err != nil || own.Version == "" {
+		t.Fatalf("ledge version --json: %s, %v", printed, err)
+	}
+	for _, service := range services.REST() {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URLs[service.Name]+"/api/v2/version", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -350,8 +357,13 @@ func TestVersionAndHost(t *testing.T) {
 		}
 		text, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if resp.StatusCode != http.StatusOK || strings.Contains(string(text), `"sdk_version":"`) != device {
-			t.Errorf("%s: %d %s", service, resp.StatusCode, text)
+		sdk := ""
+		if service.Name == services.DeviceREST {
+			sdk = `"sdk_version":"2.3.0",`
+		}
+		want := fmt.Sprintf(`{"apiVersion":"v2","version":"2.3.0","serviceName":%q,%s"ledgeVersion":%q}`, service.Name, sdk, own.Version)
+		if resp.StatusCode != http.StatusOK || string(text) != want {
+			t.Errorf("%s: %d %s, want %s", service.Name, resp.StatusCode, text, want)
 		}
 	}
 }
