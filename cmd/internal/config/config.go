@@ -59,6 +59,7 @@ type Config struct {
 	StrictProfiles        texts
 	PersistData           bool
 	UnitsFile             string
+	Registry              string
 
 	AllowDestinations, DenyDestinations guard.Rules
 	AllowBinds                          guard.Rules
