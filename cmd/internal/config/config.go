@@ -60,6 +60,7 @@ type Config struct {
 	PersistData           bool
 	UnitsFile             string
 	Registry              string
+	Samples               bool
 
 	AllowDestinations, DenyDestinations guard.Rules
 	AllowBinds                          guard.Rules
@@ -173,6 +174,7 @@ var partial = map[string][]string{
 	"allow-destinations": {services.Metadata, services.Command, services.Notifications}, "deny-destinations": {services.Metadata, services.Command, services.Notifications},
 	"max-result-count": {services.Metadata, services.Data, services.Command, services.Notifications},
 	"strict-profiles":  {services.Metadata}, "units-file": {services.Metadata}, "pprof": {services.Metadata},
+	"samples": {services.Metadata},
 }
 
 // InForce returns the settings of an HTTP service with their values, written as in a file of settings.

@@ -224,7 +224,7 @@ func (p *Server) findCause(err error) error {
 	return p.Node.FindCause(err)
 }
 
-// seed writes the samples, if they were never written. It does not hold the state meanwhile.
+// seed writes device-rest and the samples, unless an earlier start did. It does not hold the state meanwhile.
 func (p *Server) seed(ctx context.Context) error {
 	var written bool
 	err := p.Node.Changes.Read(func(v *projections.View) error {
@@ -234,7 +234,9 @@ func (p *Server) seed(ctx context.Context) error {
 	if err != nil || written {
 		return err
 	}
-	return seedSamples(ctx, p.servers.scheme(), p.servers.address(services.DeviceREST), p.Node.Changes.Appender, p.Now())
+	now := p.Now()
+	commands := sampleCommands(p.servers.scheme(), p.servers.address(services.DeviceREST), p.Config.Samples, now.UnixMilli())
+	return seedSamples(ctx, commands, p.Node.Changes.Appender, now)
 }
 
 func (p *Server) openPayloads() (err error) {

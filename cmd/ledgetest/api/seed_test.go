@@ -70,6 +70,24 @@ func TestSeed_1_3_SamplesArePreloadedOnce(t *testing.T) {
 	}
 }
 
+// TestSamplesStayAway holds that a first start without samples adds device-rest alone, and that no later start adds them.
+func TestSamplesStayAway(t *testing.T) {
+	dir := t.TempDir()
+	for _, samples := range []string{"false", "true"} {
+		p := ledgetest.Start(t, dir, "--samples="+samples)
+		for path, want := range map[string]string{
+			"device/all": `"totalCount":0,`, "deviceprofile/all": `"totalCount":0,`, "deviceservice/all": `"totalCount":1,`,
+		} {
+			if a := p.Call(http.MethodGet, p.Metadata+"/api/v2/"+path, "", ""); !strings.Contains(a.Body, want) {
+				t.Errorf("samples=%s: %s: %d %s, want %s", samples, path, a.Status, a.Body, want)
+			}
+		}
+		if code := p.Stop(); code != exit.OK {
+			t.Fatalf("exit code %d\n%s", code, p.Log)
+		}
+	}
+}
+
 func TestSeed_1_4_ProfileThenDeviceThenData(t *testing.T) {
 	p := ledgetest.StartSeed(t)
 	url := p.DeviceREST + "/api/v2/resource/cam-1/jpeg"
