@@ -4,6 +4,8 @@ import (
 	"net"
 	"net/url"
 	"strconv"
+
+	"ledge/domain"
 )
 
 // consulPort is the port of Consul's HTTP API, unless the setting has another one.
@@ -40,6 +42,16 @@ func registryCure(text string) string {
 	}
 	if *at != (url.URL{Scheme: "consul", Host: at.Host}) || at.Hostname() == "" {
 		return cure
+	}
+	return ""
+}
+
+// protocolCure returns the fault of a protocolName, or "" if it is fine.
+func protocolCure(name string) string {
+	for _, p := range (domain.Device{ProtocolName: name}).Check() {
+		if p.Path() == "protocolName" {
+			return p.Says()
+		}
 	}
 	return ""
 }

@@ -247,6 +247,9 @@ func addEdgeXSettings(c *Config) {
 		"Consul that lists the services for EdgeX's services, such as consul://127.0.0.1:8500. Default: none")
 	c.mustBe("registry", func() string { return registryCure(c.Registry) })
 	f.BoolVar(&c.Samples, "samples", true, "add the sample profiles and devices at the first start on a data folder")
+	f.StringVar(&c.DefaultProtocol, "default-protocol", "",
+		"protocolName of devices of device-rest that EdgeX's clients post without one, such as rest. Default: they are refused with 400")
+	c.mustBe("default-protocol", func() string { return protocolCure(c.DefaultProtocol) })
 	f.StringVar(&c.UnitsFile, "units-file", "", "TOML or YAML file of the units of measure; device resources with other units are refused with 400. Default: no check")
 }
 

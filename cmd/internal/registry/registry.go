@@ -41,6 +41,8 @@ type Options struct {
 	// Address is the host and the port of Consul's HTTP API. Token is for its access lists; "" sends no token.
 	Address, Token string
 	Services       []Service
+	// IsOther reports whether another program has the name of a service, and registers itself. nil: none has.
+	IsOther func(name string) bool
 	// Dial connects to Consul.
 	Dial outward.Dial
 	// Advice is a warning that does not depend on Consul; "" for none.
@@ -87,6 +89,9 @@ func (r *Registry) Start() {
 func (r *Registry) renew(ctx context.Context) (pause time.Duration) {
 	var err error
 	for _, s := range r.Services {
+		if r.IsOther != nil && r.IsOther(s.Name) {
+			continue
+		}
 		if err = r.register(ctx, s); err != nil {
 			break // the next service would meet the same
 		}
@@ -147,7 +152,9 @@ func (r *Registry) Close() {
 	defer cancel()
 	var requests errgroup.Group
 	for _, s := range r.Services {
-		requests.Go(func() error { return r.deregister(ctx, s) })
+		if r.IsOther == nil || !r.IsOther(s.Name) {
+			requests.Go(func() error { return r.deregister(ctx, s) })
+		}
 	}
 	if err := requests.Wait(); err != nil {
 		r.Logger.Warn("Consul still has services that have ended", "registry", r.Address, "error", err)

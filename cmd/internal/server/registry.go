@@ -22,6 +22,7 @@ func newRegistry(p *Server) (*registry.Registry, error) {
 		return nil, err
 	}
 	o := registry.Options{Address: address, Token: token, Dial: p.Channels.Guard.DialContext, Logger: p.Logger}
+	o.IsOther = func(name string) bool { return name == services.DeviceREST && p.Channels.Callbacks.IsCalled(name) }
 	var local []string // services that only this machine reaches
 	for _, one := range services.REST() {
 		host := hostForOthers(p.servers.address(one.Name))

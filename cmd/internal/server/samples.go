@@ -46,7 +46,7 @@ func sampleCommands(scheme, address string, samples bool, at int64) []domain.Com
 	}
 	cmds := []domain.Command{domain.AddService{Service: domain.DeviceService{
 		ID: uuid.NewString(), Name: domain.DeviceREST, AdminState: domain.StateUnlocked, Created: at, Modified: at,
-		Description: "Takes data that is posted for devices", Labels: []string{"rest"},
+		Description: domain.DeviceRESTDescription, Labels: []string{"rest"},
 		BaseAddress: scheme + "://" + net.JoinHostPort(host, port),
 	}}}
 	if !samples {
