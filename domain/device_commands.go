@@ -54,10 +54,12 @@ func normalize(value json.RawMessage) json.RawMessage {
 	return text
 }
 
-// UpdateDevice patches a device. At is the new modified time, in milliseconds since the Unix epoch.
+// UpdateDevice patches a device. At is the new modified time, in milliseconds since the Unix epoch. Protocol is the protocolName of a
+// device that comes to device-rest without one; "" refuses it.
 type UpdateDevice struct {
-	Patch Patch[Device]
-	At    int64
+	Patch    Patch[Device]
+	At       int64
+	Protocol string
 }
 
 // Decide refuses a patch that is wrong, or that names no device or a missing service or profile; one that changes
@@ -67,6 +69,7 @@ func (c UpdateDevice) Decide(s State) (Event, error) {
 	if err != nil {
 		return nil, err
 	}
+	d = d.WithProtocol(c.Protocol)
 	if err := d.Check().Err(); err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func changes() map[uint64][]Change {
 		rest: {patchService("labels", []string{"rest"}), patchService(), RemoveService{DeviceREST}},
 		cam: {
 			patchCamera("labels", []string{"outdoor"}), RemoveDevice{"cam-1"},
-			UpdateDevice{PatchOf[Device]("id", cameraID, "labels", []string{"outdoor"}), later},
+			UpdateDevice{PatchOf[Device]("id", cameraID, "labels", []string{"outdoor"}), later, ""},
 			patchCamera("profileName", "none"),
 		},
 		find:  {patchFinder("labels", []string{"lb"}), RemoveWatcher{"finder"}},

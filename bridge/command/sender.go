@@ -76,6 +76,11 @@ func (s *Sender) Close() { s.stop() }
 var errStopping = domain.Errorf(domain.Unavailable,
 	"the server is stopping, and it is not known whether the device has the command; look at the device")
 
+// IsBuiltIn reports whether a device service is the one inside Ledge.
+func (s *Sender) IsBuiltIn(service domain.DeviceService) bool {
+	return service.IsBuiltIn(s.Guard.IsOwnURL)
+}
+
 // Send sends a request to a device service. The path of r is below the service's base address. correlation is the id of the request that
 // caused it. Close the body of the answer. An answer with a status above 207 has at most shownBytes of its text. Of an answer of this
 // machine the text is shown if it is an error of EdgeX's.

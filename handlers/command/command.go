@@ -25,6 +25,8 @@ var document []byte
 
 // DeviceServices sends commands to device services, within limits of time and concurrency.
 type DeviceServices interface {
+	// IsBuiltIn reports whether a device service is the one inside Ledge, which takes no commands.
+	IsBuiltIn(s domain.DeviceService) bool
 	// Send sends a request to a path below the base address of a device service. correlation is the id of the request that caused it. Close
 	// the body of the answer. The error is context.DeadlineExceeded if the service is too slow. An error that is Permanent says why the
 	// service may not be called. A domain Error is the answer to the client.

@@ -48,13 +48,15 @@ func (s service) find(memory *answers.Memory, name string) (d domain.Device, own
 	if _, err = entities.LookUp(memory, s.state, servicesOf, d.ServiceName, &owner); err != nil {
 		return d, owner, err
 	}
-	base, state := strings.Clone(owner.BaseAddress), strings.Clone(owner.AdminState)
-	return d, domain.DeviceService{Name: d.ServiceName, BaseAddress: base, AdminState: state}, nil
+	return d, domain.DeviceService{
+		Name: d.ServiceName, BaseAddress: strings.Clone(owner.BaseAddress), AdminState: strings.Clone(owner.AdminState),
+		Created: owner.Created, Modified: owner.Modified, Description: strings.Clone(owner.Description),
+	}, nil
 }
 
 // checkUsable refuses a command by the states of the device and of its service, in the order of EdgeX's device SDK. It refuses commands to
 // Ledge's own device service, which cannot do verb.
-func checkUsable(d domain.Device, owner domain.DeviceService, verb string) error {
+func (s service) checkUsable(d domain.Device, owner domain.DeviceService, verb string) error {
 	switch {
 	case owner.AdminState == domain.StateLocked:
 		return wrapAnswer(http.StatusLocked, "service locked", "")
@@ -62,7 +64,7 @@ func checkUsable(d domain.Device, owner domain.DeviceService, verb string) error
 		return wrapAnswer(http.StatusLocked, fmt.Sprintf("device %s locked", d.Name), "")
 	case d.OperatingState == domain.StateDown:
 		return wrapAnswer(http.StatusLocked, fmt.Sprintf("device %s OperatingState is DOWN", d.Name), "")
-	case owner.Name == domain.DeviceREST:
+	case s.devices.IsBuiltIn(owner):
 		const sends = "device '%s' only sends values, to /api/v2/resource/%s/…; Ledge cannot %s"
 		return domain.Errorf(domain.Rejected, sends, d.Name, d.Name, verb)
 	}
@@ -77,7 +79,7 @@ func (s service) get(c *gin.Context) {
 	}
 	d, owner, err := s.find(s.AnswerMemoryOf(c), c.Param("name"))
 	if err == nil {
-		err = checkUsable(d, owner, "read from it")
+		err = s.checkUsable(d, owner, "read from it")
 	}
 	if err != nil {
 		s.fail(c, err)
@@ -143,7 +145,7 @@ func (s service) issueCommand(c *gin.Context) (answer handlers.Envelope, err err
 	if err != nil {
 		return answer, err
 	}
-	refused := checkUsable(d, owner, "write to it")
+	refused := s.checkUsable(d, owner, "write to it")
 	if refused != nil {
 		issued.Status, issued.Message = s.outcomeOf(c, refused, hides)
 	}

@@ -26,8 +26,8 @@ const (
 	// restShare is how many times as long as for a chunk the copier rests while events are recorded: appends come first. It is restUnread
 	// while no client is connected.
 	restShare, restUnread = 10, 100
-	// restMost is the longest rest.
-	restMost = time.Second
+	// restMost is the longest rest, and restStep how long one is at least while no client is connected.
+	restMost, restStep = time.Second, 5 * time.Millisecond
 	// roomPause is the time between two looks at a full disk.
 	roomPause = time.Second
 	// ackWait is how long the server may take for one chunk.
@@ -153,13 +153,24 @@ func (c *copier) take(ctx context.Context, group []store.Message) error {
 	return nil
 }
 
-// restUnread rests before a chunk if no client is connected and events were recorded since the chunk before.
+// restUnread rests before a chunk, as long as no client is connected, if events were recorded since the chunk before.
 func (c *copier) restUnread(ctx context.Context) {
 	shown := c.log.Visible()
-	if shown > c.shown && !c.bus.isRead() {
-		pauseFor(min(restUnread*c.took, restMost), ctx.Done())
+	if shown > c.shown {
+		end := time.Now().Add(min(restUnread*c.took, restMost))
+		for !c.bus.isRead() && time.Now().Before(end) && ctx.Err() == nil {
+			pauseFor(restStep, ctx.Done())
+		}
 	}
 	c.shown = shown
+}
+
+// await waits until the copy has the events that the log shows now, for at most [restMost].
+func (c *copier) await(ctx context.Context) {
+	shown := c.log.Visible()
+	for end := time.Now().Add(restMost); c.last.Load() < shown && time.Now().Before(end) && ctx.Err() == nil; {
+		pauseFor(restStep, ctx.Done())
+	}
 }
 
 func (c *copier) publish(ctx context.Context, chunk []store.Message) error {
