@@ -73,13 +73,16 @@ func (b *Bus) admit(c server.ClientAuthentication, s *session, login *server.Cli
 	return b.register(c, liveAccount, client.Actor, hearsLive(client.Role))
 }
 
-// enter lets a client in that has logged in. It waits for the copies, so that the client hears the events after its login and no others.
+// enter lets a client in that has logged in. It waits for the copies, at most [restMost], so that the client hears no events from before its
+// login.
 func (b *Bus) enter(s *session, a access) error {
 	if err := b.gate.admit(s, a); err != nil {
 		return err
 	}
+	ctx, cancel := s.limited(restMost)
+	defer cancel()
 	for _, c := range b.copies {
-		c.await(s.alive)
+		c.await(ctx)
 	}
 	return nil
 }

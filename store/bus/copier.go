@@ -26,7 +26,7 @@ const (
 	// restShare is how many times as long as for a chunk the copier rests while events are recorded: appends come first. It is restUnread
 	// while no client is connected.
 	restShare, restUnread = 10, 100
-	// restMost is the longest rest, and restStep how long one is at least while no client is connected.
+	// restMost is the longest rest, and restStep the time between two looks at whether it is over.
 	restMost, restStep = time.Second, 5 * time.Millisecond
 	// roomPause is the time between two looks at a full disk.
 	roomPause = time.Second
@@ -165,10 +165,9 @@ func (c *copier) restUnread(ctx context.Context) {
 	c.shown = shown
 }
 
-// await waits until the copy has the events that the log shows now, for at most [restMost].
+// await waits until the copy has the events that the log shows now.
 func (c *copier) await(ctx context.Context) {
-	shown := c.log.Visible()
-	for end := time.Now().Add(restMost); c.last.Load() < shown && time.Now().Before(end) && ctx.Err() == nil; {
+	for shown := c.log.Visible(); c.last.Load() < shown && ctx.Err() == nil; {
 		pauseFor(restStep, ctx.Done())
 	}
 }

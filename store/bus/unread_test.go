@@ -47,3 +47,32 @@ func TestUnreadBus(t *testing.T) {
 		t.Errorf("%d messages were published to nobody", n)
 	}
 }
+
+// TestFirstMessage holds that a client hears no event from before its login, although the copies rest while no client is connected.
+func TestFirstMessage(t *testing.T) {
+	t.Parallel()
+	n := mustServe(t, Options{MaxBytes: 64 << 20})
+	for i := range 10 {
+		for j := range 20 {
+			storetest.MustSubmit(t, n.events, storetest.Add(fmt.Sprint("before", i, "-", j)))
+		}
+		nc, err := n.connect()
+		if err != nil {
+			t.Fatal(err)
+		}
+		heard, err := nc.SubscribeSync("ledge.>")
+		if err == nil {
+			err = nc.Flush()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := fmt.Sprint("after", i)
+		storetest.MustSubmit(t, n.events, storetest.Add(name))
+		if m, err := heard.NextMsg(deadline); err != nil || !strings.Contains(string(m.Data), name) {
+			t.Errorf("%d: the first message is %v, %v", i, m, err)
+		}
+		nc.Close()
+		eventually(t, "it has left", func() bool { return n.Clients() == 0 })
+	}
+}
