@@ -50,7 +50,7 @@ func (b *Bus) admit(c server.ClientAuthentication, s *session, login *server.Cli
 		return refusal{byTLS, errors.New("it does not use TLS")}
 	}
 	if b.o.Login == nil {
-		if err := b.enter(s, access{cid: c.GetID()}); err != nil {
+		if err := letIn(b, s, access{cid: c.GetID()}); err != nil {
 			return err
 		}
 		return b.register(c, feedAccount, "open", readsHistory())
@@ -60,7 +60,7 @@ func (b *Bus) admit(c server.ClientAuthentication, s *session, login *server.Cli
 		return err
 	}
 	found.cid = c.GetID()
-	if err := b.enter(s, found); err != nil {
+	if err := letIn(b, s, found); err != nil {
 		return err
 	}
 	client := found.identity
@@ -73,9 +73,9 @@ func (b *Bus) admit(c server.ClientAuthentication, s *session, login *server.Cli
 	return b.register(c, liveAccount, client.Actor, hearsLive(client.Role))
 }
 
-// enter lets a client in that has logged in. It waits for the copies, at most [restMost], so that the client hears no events from before its
-// login.
-func (b *Bus) enter(s *session, a access) error {
+// letIn lets a client in that has logged in. It waits for the copies, at most [restMost], so that the client hears no events from before
+// its login.
+func letIn(b *Bus, s *session, a access) error {
 	if err := b.gate.admit(s, a); err != nil {
 		return err
 	}
