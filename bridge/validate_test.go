@@ -52,7 +52,7 @@ func TestValidateDevice(t *testing.T) {
 		t.Errorf("and that is up again: %v", err)
 	}
 	own := a.service()
-	own.Name = domain.DeviceREST
+	own.Name, own.Description = domain.DeviceREST, domain.DeviceRESTDescription
 	if err := c.ValidateDevice(t.Context(), own, deviceOf(a, "d"), ""); err != nil {
 		t.Errorf("device-rest was asked: %v", err)
 	}

@@ -76,7 +76,7 @@ func (k *Key) answer(s State, element int, at int64) (Answer, bool) {
 // Evolve folds a recorded event into s, and what its key says was answered.
 func Evolve(s State, r *Recorded) {
 	r.Event.Evolve(s)
-	if e, ok := r.Event.(CommandIssued); ok {
+	if e, ok := r.Event.(interface{ noteAt(State, uint64) }); ok {
 		e.noteAt(s, r.Seq)
 	}
 	if r.Key != nil {

@@ -18,6 +18,9 @@ type DataEvent struct {
 	Size int64 `json:"size,omitempty"`
 }
 
+// EventPath returns the path at core-data of an event with its readings.
+func EventPath(id string) string { return "/api/v2/event/id/" + id }
+
 // SourceKey is the value of [IndexSource] for a source, in the form of its subject.
 func SourceKey(profile, device, source string) string { return profile + "." + device + "." + source }
 

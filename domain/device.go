@@ -35,13 +35,23 @@ func (d *Device) checkFields(c *checking) {
 	c.checkField("profileName", d.ProfileName, (*Problems).checkName)
 	c.checkField("protocolName", d.ProtocolName, (*Problems).checkToken)
 	if !c.isPatch() && d.ServiceName == DeviceREST && d.ProtocolName == "" {
-		c.Add("protocolName", `is missing; devices of %q need it: add "protocolName":"rest"`, DeviceREST)
+		const cure = `is missing; devices of %q need it: add "protocolName":"rest". For clients of EdgeX, which has no such field, ` +
+			`name the protocol in the setting default-protocol`
+		c.Add("protocolName", cure, DeviceREST)
 	}
 	c.checkFilled("protocols", len(d.Protocols), "at least one protocol", `, such as {"other":{}}`)
 	if len(d.Location) > 0 && !json.Valid(d.Location) {
 		c.Add("location", "is no JSON value")
 	}
 	c.checkAutoEvents(d.AutoEvents)
+}
+
+// WithProtocol returns a device with a protocolName, if it is one of device-rest that has none.
+func (d Device) WithProtocol(name string) Device {
+	if d.ServiceName == DeviceREST && d.ProtocolName == "" {
+		d.ProtocolName = name
+	}
+	return d
 }
 
 // Check notes what is wrong with a device on its own; whether its profile and service exist is Decide's question.

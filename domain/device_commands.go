@@ -54,10 +54,12 @@ func normalize(value json.RawMessage) json.RawMessage {
 	return text
 }
 
-// UpdateDevice patches a device. At is the new modified time, in milliseconds since the Unix epoch.
+// UpdateDevice patches a device. At is the new modified time, in milliseconds since the Unix epoch. Protocol is the protocolName of a
+// device that comes to device-rest without one; "" refuses it.
 type UpdateDevice struct {
-	Patch Patch[Device]
-	At    int64
+	Patch    Patch[Device]
+	At       int64
+	Protocol string
 }
 
 // Decide refuses a patch that is wrong, or that names no device or a missing service or profile; one that changes
@@ -67,6 +69,7 @@ func (c UpdateDevice) Decide(s State) (Event, error) {
 	if err != nil {
 		return nil, err
 	}
+	d = d.WithProtocol(c.Protocol)
 	if err := d.Check().Err(); err != nil {
 		return nil, err
 	}
@@ -110,12 +113,22 @@ func equal(a, b reflect.Value) bool {
 	}
 }
 
-// RecordCommand records a command that was issued to a device: a request to write to it, whatever came of the request.
+// RecordCommand records a command to a device: a request to write to it.
 type RecordCommand struct{ Issued CommandIssued }
 
-// Decide never refuses: the command was issued. It names the event of the device's command before.
+// Decide never refuses: a request that Ledge does not send is on record too. It names the event before it of the device's commands.
 func (c RecordCommand) Decide(s State) (Event, error) {
 	e := c.Issued
 	e.Value, e.Prev = normalize(e.Value), LastCommand(s, e.Device)
+	return e, nil
+}
+
+// RecordAnswer records the outcome of a command.
+type RecordAnswer struct{ Answered CommandAnswered }
+
+// Decide never refuses: the command was sent. It names the event before it of the device's commands.
+func (c RecordAnswer) Decide(s State) (Event, error) {
+	e := c.Answered
+	e.Prev = LastCommand(s, e.Device)
 	return e, nil
 }

@@ -3,6 +3,7 @@ package domain
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -81,42 +82,77 @@ func TestRemoveDevice(t *testing.T) {
 }
 
 func zoomCommand() CommandIssued {
-	return CommandIssued{Device: "cam-1", Service: DeviceREST, Command: "zoom", Value: json.RawMessage(`{"zoom":"2"}`), Status: 200}
+	return CommandIssued{Device: "cam-1", Service: DeviceREST, Command: "zoom", Value: json.RawMessage(`{"zoom":"2"}`)}
 }
 
-func TestCommandsAreChained(t *testing.T) {
+func refusedZoom() CommandIssued {
+	return with(zoomCommand(), func(e *CommandIssued) { e.Status = 423 })
+}
+
+func zoomAnswer(issued uint64) CommandAnswered {
+	return CommandAnswered{Device: "cam-1", Command: "zoom", Issued: issued, Status: 200}
+}
+
+func TestRecordCommand(t *testing.T) {
 	runDecisions(t, []decision{
 		{"of a device", onboarded(), RecordCommand{zoomCommand()}, zoomCommand(), 0, ""},
 		{"of a device that was removed meanwhile", nil, RecordCommand{zoomCommand()}, zoomCommand(), 0, ""},
+		{"that is refused", onboarded(), RecordCommand{refusedZoom()}, refusedZoom(), 0, ""},
+		{"with its outcome", onboarded(), RecordAnswer{zoomAnswer(7)}, zoomAnswer(7), 0, ""},
 		{
 			"with a value that the log writes otherwise", onboarded(),
 			RecordCommand{with(zoomCommand(), func(e *CommandIssued) { e.Value = json.RawMessage("{ \"zoom\": \"<\xff\" }") })},
 			with(zoomCommand(), func(e *CommandIssued) { e.Value = json.RawMessage(`{"zoom":"\u003c` + "\ufffd" + `"}`) }), 0, "",
 		},
 	})
+}
+
+// The events of the commands of a device are a chain. A command that was sent is open until its outcome is on record.
+func TestCommandsAreChained(t *testing.T) {
 	s := given(onboarded()...)
 	for _, step := range []struct {
-		seq, want uint64
+		seq, last uint64
+		open      []uint64
 		do        Command
 	}{
-		{10, 10, RecordCommand{zoomCommand()}},
-		{12, 12, RecordCommand{zoomCommand()}},
-		{13, 0, RemoveDevice{"cam-1"}},
-		{14, 0, RecordCommand{zoomCommand()}},
-		{15, 0, AddDevice{camera()}},
-		{16, 16, RecordCommand{zoomCommand()}},
+		{10, 10, []uint64{10}, RecordCommand{zoomCommand()}},
+		{12, 12, []uint64{10}, RecordCommand{refusedZoom()}},
+		{13, 13, []uint64{10, 13}, RecordCommand{zoomCommand()}},
+		{14, 14, []uint64{10}, RecordAnswer{zoomAnswer(13)}},
+		{15, 15, nil, RecordAnswer{zoomAnswer(10)}},
+		{16, 16, []uint64{16}, RecordCommand{zoomCommand()}},
+		{17, 0, []uint64{16}, RemoveDevice{"cam-1"}},
+		{18, 0, nil, RecordAnswer{zoomAnswer(16)}},
+		{19, 0, nil, AddDevice{camera()}},
+		{20, 20, []uint64{20}, RecordCommand{zoomCommand()}},
 	} {
 		before := LastCommand(s, "cam-1")
 		e, err := step.do.Decide(s)
 		if err != nil {
 			t.Fatalf("%#v: %v", step.do, err)
 		}
-		if c, ok := e.(CommandIssued); ok && c.Prev != before {
-			t.Errorf("event %d: prev is %d, want %d", step.seq, c.Prev, before)
+		prev := before
+		switch e := e.(type) {
+		case CommandIssued:
+			prev = e.Prev
+		case CommandAnswered:
+			prev = e.Prev
+		}
+		if prev != before {
+			t.Errorf("event %d: prev is %d, want %d", step.seq, prev, before)
 		}
 		Evolve(s, &Recorded{Seq: step.seq, Event: e})
-		if got := LastCommand(s, "cam-1"); got != step.want {
-			t.Errorf("event %d: the last command is %d, want %d", step.seq, got, step.want)
+		if got := LastCommand(s, "cam-1"); got != step.last {
+			t.Errorf("event %d: the last event of the commands is %d, want %d", step.seq, got, step.last)
+		}
+		var open []uint64
+		for seq := range step.seq + 1 {
+			if IsOpenCommand(s, seq) {
+				open = append(open, seq)
+			}
+		}
+		if !slices.Equal(open, step.open) {
+			t.Errorf("event %d: the commands %v are open, want %v", step.seq, open, step.open)
 		}
 	}
 }

@@ -19,7 +19,8 @@ type State struct {
 	Users         Table[User]
 	Tokens        Table[Token]
 
-	// IDs maps "<entity>/<id>" to the entity's name, and "command/<device>" to the sequence of the last command to a device.
+	// IDs maps "<entity>/<id>" to the entity's name, "command/<device>" to the sequence of the last event of the device's commands, and
+	// "open/<sequence>" to the device of a command that was sent and has no outcome on record.
 	IDs Table[string]
 	// Uses counts the devices and provision watchers that name "profile/<name>" or "service/<name>", and all "users", "admins" and "tokens".
 	Uses Table[int]

@@ -30,6 +30,7 @@ func commands() []Command {
 		patchCamera("labels", []string{"outdoor"}), patchCamera(),
 		patchCamera("profileName", "video"), patchCamera("profileName", "image"),
 		RecordCommand{zoomCommand()}, RecordCommand{with(zoomCommand(), func(e *CommandIssued) { e.Device, e.Value = "none", nil })},
+		RecordAnswer{zoomAnswer(7)},
 		RemoveDevice{"cam-1"}, RemoveDevice{"cam-2"}, RemoveDevice{"none"},
 		AddUser{anna()}, AddUser{with(anna(), func(u *User) { u.Name = "ben" })}, AddUser{}, ChangeUser{"anna", Viewer, later}, ChangeUser{"ben", Viewer, later},
 		ChangeUser{"none", Viewer, later}, ChangeUser{"anna", Admin, later}, SetPassword{"anna", "c-3", true, later}, SetPassword{"none", "c-3", false, later},

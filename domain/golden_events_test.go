@@ -105,6 +105,13 @@ var goldens = map[string]Event{
 		Device: "pump-1", Service: "device-modbus", Command: "start", Value: json.RawMessage(`{"pin":"(hidden)","speed":"40"}`),
 		Status: 423, Message: "request failed, status code: 423, err: device pump-1 locked", Prev: 41,
 	},
+	"command.issued/2": CommandIssued{
+		Device: "pump-1", Service: "device-modbus", Command: "start", Value: json.RawMessage(`{"pin":"(hidden)","speed":"40"}`), Prev: 41,
+	},
+	"command.answered/1": CommandAnswered{
+		Device: "pump-1", Command: "start", Issued: 43, Status: 500,
+		Message: "request failed, status code: 500, err: the motor is blocked", Prev: 44,
+	},
 	"samples.seeded/1":     SamplesSeeded{},
 	"callbacks.made/1":     CallbacksMade{UpTo: 42, Behind: map[string]uint64{"device-onvif": 17, "device-modbus": 0}},
 	"notification.added/1": NotificationAdded{goldenNotification},

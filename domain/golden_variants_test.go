@@ -1,5 +1,7 @@
 package domain
 
+import "encoding/json"
+
 // goldenVariants says what further files of testdata/events mean. Their names have what they show behind a plus sign.
 var goldenVariants = map[string]Event{
 	"transmission.tried/1+order": TransmissionTried{
@@ -12,6 +14,10 @@ var goldenVariants = map[string]Event{
 			ResendLimit: 20, ResendInterval: 1000, FixedInterval: true, CorrelationID: "2f1e7c7e-4c56-4b0a-8f0e-7a0d3b5c9e08",
 			Entity: "cam-1", Sequence: 4711, Critical: true, Left: []string{"ben@example.org"}, Refused: []string{"cat@example.org"},
 		},
+	},
+	"command.issued/2+refused": CommandIssued{
+		Device: "pump-1", Service: "device-modbus", Command: "start", Value: json.RawMessage(`{"pin":"(hidden)","speed":"40"}`),
+		Status: 423, Message: "request failed, status code: 423, err: device pump-1 locked", Prev: 41,
 	},
 	"cleanup.requested/1+asked":       CleanupRequested{Cleanup{Kind: "processed", Until: 1760000000400, Asked: 1760000000500}},
 	"token.removed/1+rotated":         TokenRemoved{Token{Name: "till-3", Role: Operator, Credential: "c-2", Created: 1760000000000, Old: "c-1", OldUntil: 1760086400000}},

@@ -33,7 +33,7 @@ func changes() map[uint64][]Change {
 		rest: {patchService("labels", []string{"rest"}), patchService(), RemoveService{DeviceREST}},
 		cam: {
 			patchCamera("labels", []string{"outdoor"}), RemoveDevice{"cam-1"},
-			UpdateDevice{PatchOf[Device]("id", cameraID, "labels", []string{"outdoor"}), later},
+			UpdateDevice{PatchOf[Device]("id", cameraID, "labels", []string{"outdoor"}), later, ""},
 			patchCamera("profileName", "none"),
 		},
 		find:  {patchFinder("labels", []string{"lb"}), RemoveWatcher{"finder"}},
@@ -100,7 +100,8 @@ func TestEveryChangeIsTried(t *testing.T) {
 		switch c := c.(type) {
 		case AddProfile, AddService, AddDevice, AddWatcher, AddSubscription, AddNotification, AddDataEvent, AddUser, AddToken: // nothing is there
 		case RequestCleanup: // is of no one entity
-		case RaiseNotifications, ProcessNotification, RecordTry, CleanUp, FinishCleanup, RecordCallbacks, RecordReplay, RecordCommand, SeedSamples, PostReading: // no client's
+		case RaiseNotifications, ProcessNotification, RecordTry, CleanUp, FinishCleanup, RecordCallbacks, RecordReplay, RecordCommand, RecordAnswer, SeedSamples,
+			PostReading: // no client's
 		case IfMatch, Refuse, Recall: // of whatever
 		default:
 			if _, ok := c.(Change); !ok {

@@ -1,6 +1,6 @@
 package domain
 
-// DeviceService is a program that speaks to devices; "device-rest" is Ledge itself. Its fields have the order of EdgeX 2.3.
+// DeviceService is a program that speaks to devices; "device-rest" is Ledge itself, see IsBuiltIn. Its fields have the order of EdgeX 2.3.
 type DeviceService struct {
 	Created       int64    `json:"created" order:"2"`
 	Modified      int64    `json:"modified" order:"2"`
@@ -27,5 +27,16 @@ func (d DeviceService) Check() Problems {
 	return c.Problems
 }
 
-// DeviceREST is the name of the device service inside Ledge.
-const DeviceREST = "device-rest"
+// DeviceREST is the name of the device service inside Ledge, and DeviceRESTDescription its description at first.
+const (
+	DeviceREST            = "device-rest"
+	DeviceRESTDescription = "Takes data that is posted for devices"
+)
+
+// IsBuiltIn reports whether a device service is the one inside Ledge. EdgeX's device-rest has the same name: it registers its own base
+// address. isOwn reports whether Ledge listens at a base address. A record that is as Ledge wrote it is Ledge's own: its base address may
+// have the port of an earlier start.
+func (d DeviceService) IsBuiltIn(isOwn func(baseAddress string) bool) bool {
+	unchanged := d.Modified == d.Created && d.Description == DeviceRESTDescription
+	return d.Name == DeviceREST && (unchanged || isOwn(d.BaseAddress))
+}

@@ -35,6 +35,7 @@ func TestSubjects(t *testing.T) {
 	wantSubject(t, TokenRotated{Name: "pos-7"}, "token", "pos-7", "rotated")
 	wantSubject(t, TokenRemoved{till()}, "token", "pos-7", "removed")
 	wantSubject(t, CommandIssued{Device: "cam-1"}, "command", "cam-1", "issued")
+	wantSubject(t, CommandAnswered{Device: "cam-1"}, "command", "cam-1", "answered")
 	wantSubject(t, SamplesSeeded{}, "samples", "ledge", "seeded")
 	wantSubject(t, picture(), "image", "cam-1", "jpeg")
 }

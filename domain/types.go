@@ -68,6 +68,9 @@ var kinds = []kind{
 	of[TokenRotated]("token.rotated/1"),
 	of[TokenRemoved]("token.removed/1"),
 	of[CommandIssued]("command.issued/1"),
+	// Version 1 was recorded after the command was sent, with its outcome.
+	of[CommandIssued]("command.issued/2"),
+	of[CommandAnswered]("command.answered/1"),
 }
 
 type kind struct {

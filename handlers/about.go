@@ -13,12 +13,18 @@ import (
 	"ledge/domain"
 )
 
-func (a *API) version(c *gin.Context) {
+// EdgeXVersion is the release of EdgeX whose API the services have. EdgeX's application services end at their start if core-metadata answers
+// another major version than the one of their SDK, or fewer than three numbers.
+const EdgeXVersion = "2.3.0"
+
+// showVersion answers as EdgeX does, with the version of Ledge in a member of its own: EdgeX's clients ignore it.
+func (a *API) showVersion(c *gin.Context) {
+	sdk := ""
 	if a.DeviceService {
-		writeJSON(c, http.StatusOK, fmt.Appendf(nil, `{"apiVersion":%q,"version":%q,"serviceName":%q,"sdk_version":%q}`, a.APIVersion, a.Version, a.Service, a.Version))
-		return
+		sdk = fmt.Sprintf(`"sdk_version":%q,`, EdgeXVersion)
 	}
-	a.about("version", func() any { return a.Version })(c)
+	const form = `{"apiVersion":%q,"version":%q,"serviceName":%q,%s"ledgeVersion":%q}`
+	writeJSON(c, http.StatusOK, fmt.Appendf(nil, form, a.APIVersion, EdgeXVersion, a.Service, sdk, a.Version))
 }
 
 // health answers 503 with the reason while the service refuses what is sent to it. EdgeX has no such path, and ping

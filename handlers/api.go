@@ -39,7 +39,7 @@ func (s *Service) API(version string) *API {
 	timestamp := func() any { return a.Now().UTC().Format(time.UnixDate) }
 	routes := []Route{
 		{Method: "GET", Path: "/ping", Right: Public, Handle: a.about("timestamp", timestamp)},
-		{Method: "GET", Path: "/version", Right: AnyRole, Handle: a.version},
+		{Method: "GET", Path: "/version", Right: AnyRole, Handle: a.showVersion},
 		{Method: "GET", Path: "/config", Right: domain.MayRead, Handle: a.about("config", a.Config)},
 		{Method: "GET", Path: "/metrics", Right: domain.MayRead, Handle: a.about("metrics", func() any { return metricsOf(a.Storage) })},
 		{Method: "GET", Path: "/health", Right: Public, Handle: a.health},

@@ -26,10 +26,13 @@ type Submitter interface {
 
 // DeviceServices are the device services other than ours.
 type DeviceServices interface {
+	// IsCalled reports whether device services of a name are called: all but device-rest, and that one too if another program has
+	// registered its address.
+	IsCalled(name string) bool
 	// CheckAddress returns why no device service may be called at a base address, for the client that wants it so.
 	CheckAddress(base string) error
-	// ValidateDevice asks the device service s whether it takes device d as it is to be. The error is what the client is
-	// answered; CorrelationID is that of the request.
+	// ValidateDevice asks the device service s whether it takes device d as it is to be, unless s is ours. The error is the answer to the
+	// client; CorrelationID is the one of the request.
 	ValidateDevice(ctx context.Context, s domain.DeviceService, d domain.Device, correlationID string) error
 }
 
@@ -45,9 +48,9 @@ type Options struct {
 	Others    func() map[string]http.Handler
 	// Instance is the id of this run among the domain.Hops of a request; empty: loops are not looked for.
 	Instance string
-	// Version is the program's version, as shown by GET /version.
+	// Version is the version of Ledge. GET /version shows it beside EdgeXVersion.
 	Version string
-	// DeviceService has GET /version show sdk_version too, as EdgeX's device services do; there is no SDK, so it is Version.
+	// DeviceService has GET /version show sdk_version too, as EdgeX's device services do.
 	DeviceService bool
 	// Config returns what GET /config shows; it must hold no secrets. nil: nothing.
 	Config func() any
@@ -97,6 +100,9 @@ type Options struct {
 	// StrictProfileChanges refuses to replace device profiles and to take parts of them away, StrictProfileDeletes to
 	// delete them, with 423 (setting strict-profiles).
 	StrictProfileChanges, StrictProfileDeletes bool
+	// DefaultProtocol is the protocolName of devices of device-rest that are posted without one; "" refuses them (setting
+	// default-protocol).
+	DefaultProtocol string
 	// Units are the units of measure. ValidateUnits refuses device resources with units that are not among them, with 400
 	// (setting units-file).
 	Units         domain.UnitsOfMeasure

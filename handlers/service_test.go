@@ -20,7 +20,8 @@ func TestAbout(t *testing.T) {
 	})
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{
 		{Name: "ping", Method: "GET", Path: "/api/v2/ping", Status: 200, WantBody: `{"apiVersion":"v2","timestamp":"Sat Nov 21 07:42:05 UTC 2026","serviceName":"core-metadata"}`},
-		{Name: "version", Method: "GET", Path: "/api/v2/version", Status: 200, WantBody: `{"apiVersion":"v2","version":"1.2.3","serviceName":"core-metadata"}`},
+		{Name: "version", Method: "GET", Path: "/api/v2/version", Status: 200,
+			WantBody: `{"apiVersion":"v2","version":"2.3.0","serviceName":"core-metadata","ledgeVersion":"1.2.3"}`},
 		{Name: "config", Method: "GET", Path: "/api/v2/config", Status: 200, WantBody: `{"apiVersion":"v2","config":{"Writable":{"LogLevel":"INFO"}},"serviceName":"core-metadata"}`},
 	})
 	full := domain.Errorf(domain.Full, "the disk is full")

@@ -88,7 +88,7 @@ func (h *history) metadata() {
 	case roll == 11:
 		h.service(n)
 	case roll == 9 && there:
-		h.record(domain.CommandIssued{Device: name, Service: "s", Command: "c", Status: 200, Prev: domain.LastCommand(h.state, name)})
+		h.addCommand(name)
 	case roll == 10 && h.IntN(2) == 0:
 		h.identity(n)
 	case roll == 10:
@@ -100,6 +100,19 @@ func (h *history) metadata() {
 	default:
 		d, _ := h.state.Devices.Get(name)
 		h.record(domain.DeviceRemoved{Device: d})
+	}
+}
+
+// addCommand records a command to a device: one that is refused, one that is open, or one with its outcome.
+func (h *history) addCommand(device string) {
+	prev := domain.LastCommand(h.state, device)
+	if h.IntN(3) == 0 {
+		h.record(domain.CommandIssued{Device: device, Service: "s", Command: "c", Status: 423, Prev: prev})
+		return
+	}
+	h.record(domain.CommandIssued{Device: device, Service: "s", Command: "c", Prev: prev})
+	if issued := h.seq; h.IntN(2) == 0 {
+		h.record(domain.CommandAnswered{Device: device, Command: "c", Issued: issued, Status: 200, Prev: issued})
 	}
 }
 

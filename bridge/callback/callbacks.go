@@ -4,7 +4,8 @@
 // [Callbacks] follows the event stream from the position that it has on record. The calls for one device service go out one after another,
 // in the order of the events, and are tried again until the service has them. Package lanes decides when, so that no service waits for
 // another. The position is put on record a second after a call, so that a crash repeats some calls and loses none. Paths, methods and
-// bodies are those of EdgeX 2.3; "device-rest" is Ledge itself and is not called.
+// bodies are those of EdgeX 2.3. "device-rest" is Ledge itself and is not called, unless another program has registered its own address
+// under that name.
 package callback
 
 import (
@@ -56,6 +57,8 @@ type Options struct {
 	}
 	Notifications recorder.Log // where the position is recorded
 	History       History
+	// Lists calls read with the state of this moment. nil: no program becomes device-rest while Ledge runs.
+	Lists func(read func(domain.Lists) error) error
 	// Guard says where services may be called, and whose answers are shown.
 	Guard *guard.Guard
 	// Roots are the authorities to trust; nil for the system's.
@@ -135,8 +138,12 @@ func (c *Callbacks) load(at Start) error {
 	}
 	c.started, c.followed, c.position.upTo, c.position.behind = at.Events, upTo, upTo, map[string]uint64{}
 	for _, d := range all {
-		if d.Name == domain.DeviceREST {
+		if d.IsBuiltIn(c.Guard.IsOwnURL) {
 			continue
+		}
+		if d.Name == domain.DeviceREST {
+			c.owners.elsewhere.Store(true)
+			logElsewhere(c.Logger, d)
 		}
 		s := newService(d)
 		s.had = upTo
@@ -154,9 +161,13 @@ func (c *Callbacks) load(at Start) error {
 
 // onEvents queues the calls of one group of the event stream.
 func (c *Callbacks) onEvents(group []domain.Recorded) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	for _, r := range group {
+		if r.Seq > c.started {
+			if err := switchREST(c, r.Event); err != nil {
+				return err
+			}
+		}
+		c.mu.Lock()
 		for _, name := range c.owners.step(r.Event) {
 			c.queue(name, r.Seq)
 		}
@@ -164,6 +175,7 @@ func (c *Callbacks) onEvents(group []domain.Recorded) error {
 			c.know(r.Event)
 		}
 		c.followed = r.Seq
+		c.mu.Unlock()
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"unique"
 
 	"ledge/domain"
@@ -12,11 +13,12 @@ import (
 // owner is whose a device or a provision watcher is; the zero owner is nobody that is called.
 type owner struct{ service, profile unique.Handle[string] }
 
-// owners is the fold of whose the devices and provision watchers of all device services but device-rest are. Events
-// name only the service and the profile that a device has after them; the ones before are here.
+// owners is the fold of the service and the profile of each device and provision watcher. It has those of the device services that are
+// called. An event names only the service and the profile that a device has after it; the ones before are here.
 type owners struct {
-	of    map[string]owner          // by "device/<name>" and "watcher/<name>"
-	users map[string]map[string]int // the devices of each service with a profile, by profile and service
+	elsewhere atomic.Bool               // device-rest is another program
+	of        map[string]owner          // by "device/<name>" and "watcher/<name>"
+	users     map[string]map[string]int // the devices of each service with a profile, by profile and service
 }
 
 // entity is the device or provision watcher that an event leaves behind, or takes away.
@@ -50,8 +52,14 @@ func entityOf(e domain.Event) (x entity, ok bool) {
 	return x, x.key != ""
 }
 
-func (x entity) owner() owner {
-	if x.gone || x.service == domain.DeviceREST {
+// isCalled reports whether device services of a name are called.
+func (o *owners) isCalled(service string) bool {
+	return service != domain.DeviceREST || o.elsewhere.Load()
+}
+
+// ownerOf returns the owner of an entity after its event; the zero owner if the entity is gone or its service is not called.
+func (o *owners) ownerOf(x entity) owner {
+	if x.gone || !o.isCalled(x.service) {
 		return owner{}
 	}
 	return owner{unique.Make(x.service), unique.Make(x.profile)}
@@ -91,10 +99,10 @@ func (o *owners) step(e domain.Event) (services []string) {
 		if before, ok := o.of[x.key]; ok && before.service.Value() != x.service {
 			services = append(services, before.service.Value())
 		}
-		if x.service != domain.DeviceREST && !domain.OnlyReported(x.changed) {
+		if o.isCalled(x.service) && !domain.OnlyReported(x.changed) {
 			services = append(services, x.service)
 		}
-		o.put(x.key, x.owner())
+		o.put(x.key, o.ownerOf(x))
 		return services
 	}
 	switch e := e.(type) {
@@ -104,11 +112,20 @@ func (o *owners) step(e domain.Event) (services []string) {
 		return o.usersOf(e.Name)
 	case domain.ServiceUpdated:
 		// The times alone are no news: the service has reported them. EdgeX 2.3 leaves out lastConnected.
-		if e.Service.Name != domain.DeviceREST && !domain.OnlyReported(e.Changed) {
+		if o.isCalled(e.Service.Name) && !domain.OnlyReported(e.Changed) {
 			services = []string{e.Service.Name}
 		}
 	}
 	return services
+}
+
+// leave forgets the devices and provision watchers of a service.
+func (o *owners) leave(service string) {
+	for key, w := range o.of {
+		if w.service.Value() == service {
+			o.put(key, owner{})
+		}
+	}
 }
 
 // usersOf returns the services with devices or provision watchers of a profile.
@@ -145,7 +162,7 @@ func (o *owners) rewind(ctx context.Context, history History, from, to uint64) e
 		x, ok := entityOf(r.Event)
 		_, seen := first[x.key]
 		_, owned := o.of[x.key]
-		if ok && !seen && (owned || x.moves() || x.service != domain.DeviceREST) {
+		if ok && !seen && (owned || x.moves() || o.isCalled(x.service)) {
 			first[x.key] = x
 			moved = moved || x.moves()
 		}
@@ -155,14 +172,14 @@ func (o *owners) rewind(ctx context.Context, history History, from, to uint64) e
 		return err
 	}
 	for key, x := range first {
-		o.put(key, x.before())
+		o.put(key, o.before(x))
 	}
 	if !moved {
 		return nil
 	}
 	return history(ctx, 1, from, func(r domain.Recorded) error {
 		if x, ok := entityOf(r.Event); ok && first[x.key].moves() {
-			o.put(x.key, x.owner())
+			o.put(x.key, o.ownerOf(x))
 		}
 		return nil
 	})
@@ -174,10 +191,10 @@ func (x entity) moves() bool {
 }
 
 // before is the owner before the event, nobody if that is not known.
-func (x entity) before() owner {
+func (o *owners) before(x entity) owner {
 	if x.moves() || !x.gone && x.changed == nil { // it was added
 		return owner{}
 	}
 	x.gone = false
-	return x.owner()
+	return o.ownerOf(x)
 }

@@ -20,7 +20,7 @@ const silence = 5 * time.Second
 // error, which is a Rejected one, says that it does not; a service that does not answer in time, or that knows no
 // validation (404), refuses nothing.
 func (c *Callbacks) ValidateDevice(ctx context.Context, s domain.DeviceService, d domain.Device, correlation string) error {
-	if s.Name == domain.DeviceREST || c.isSilent(s.BaseAddress) {
+	if s.IsBuiltIn(c.Guard.IsOwnURL) || c.isSilent(s.BaseAddress) {
 		return nil
 	}
 	host, _, _ := outward.HostAndPort(s.BaseAddress)

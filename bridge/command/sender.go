@@ -61,7 +61,7 @@ type Sender struct {
 // New returns a Sender.
 func New(o Options) *Sender {
 	o.Concurrency, o.Waiting = cmp.Or(o.Concurrency, DefaultConcurrency), cmp.Or(o.Waiting, 64)
-	o.Timeout = cmp.Or(o.Timeout, 45*time.Second)
+	o.Timeout = cmp.Or(o.Timeout, domain.CommandTimeout)
 	o.PerService = cmp.Or(o.PerService, max(1, o.Concurrency*defaultPerService/DefaultConcurrency))
 	s := &Sender{Options: o, client: outward.Client(o.Guard.DialContext, o.Roots, 0), turns: newTurns(o.Limits)}
 	s.client.Transport.(*http.Transport).DisableKeepAlives = true
@@ -75,6 +75,11 @@ func (s *Sender) Close() { s.stop() }
 // errStopping says that a request ended with the program.
 var errStopping = domain.Errorf(domain.Unavailable,
 	"the server is stopping, and it is not known whether the device has the command; look at the device")
+
+// IsBuiltIn reports whether a device service is the one inside Ledge.
+func (s *Sender) IsBuiltIn(service domain.DeviceService) bool {
+	return service.IsBuiltIn(s.Guard.IsOwnURL)
+}
 
 // Send sends a request to a device service. The path of r is below the service's base address. correlation is the id of the request that
 // caused it. Close the body of the answer. An answer with a status above 207 has at most shownBytes of its text. Of an answer of this

@@ -35,6 +35,8 @@ type EventsOptions struct {
 	// MaxBytes is the longest payload to publish.
 	MaxBytes int
 	Logger   *slog.Logger
+	// Now is the clock of the log lines.
+	Now func() time.Time
 	// Pause is the time between two tries to read an event; the default is 1 s.
 	Pause time.Duration
 }
@@ -58,7 +60,7 @@ type Events struct {
 	logged      time.Time
 }
 
-// NewEvents returns what publishes the events of core-data.
+// NewEvents returns an Events that publishes the events of core-data.
 func NewEvents(o EventsOptions) *Events {
 	if o.Pause == 0 {
 		o.Pause = time.Second
@@ -194,9 +196,10 @@ func (e *Events) unpublish(id, reason string, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.unpublished[reason]++
-	if now := time.Now(); now.Sub(e.logged) >= loggedEvery {
+	if now := e.o.Now(); now.Sub(e.logged) >= loggedEvery {
 		e.logged = now
-		e.o.Logger.Warn("event not published on EdgeX's message bus; more are not logged for a minute", "event", id, "reason", reason, "error", err)
+		e.o.Logger.Warn("event not published on EdgeX's message bus; more are not logged for a minute",
+			"event", id, "reason", reason, "error", err)
 	}
 }
 

@@ -133,6 +133,15 @@ func TestOwnListeners(t *testing.T) {
 			t.Errorf("dialled %s: %v", host, err)
 		}
 	}
+	for text, want := range map[string]bool{
+		fmt.Sprint("http://localhost:", port): true, fmt.Sprintf("https://[::1]:%d/x", port): true,
+		"http://localhost": false, "http://%": false,
+		fmt.Sprint("http://192.0.2.77:", port): false, fmt.Sprint("http://edgex-device-rest:", port): false, "/x": false,
+	} {
+		if got := own.IsOwnURL(text); got != want {
+			t.Errorf("%s is Ledge's own: %t", text, got)
+		}
+	}
 	free := New(Options{})
 	conn, err := free.DialContext(context.Background(), "tcp", l.Addr().String())
 	if err != nil {

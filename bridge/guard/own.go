@@ -1,10 +1,13 @@
 package guard
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -18,6 +21,23 @@ func (g *Guard) own(addr netip.Addr, port int) error {
 		return nil
 	}
 	return &Refused{"port", fmt.Sprintf("%d at %s is Ledge's own, for %s; Ledge does not send to itself: choose another destination", port, addr, owner)}
+}
+
+// IsOwnURL reports whether Ledge itself listens at the host and port of an http or https URL, as far as that can be known without a name
+// server.
+func (g *Guard) IsOwnURL(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil {
+		return false
+	}
+	port, err := strconv.Atoi(cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme]))
+	if err != nil {
+		return false
+	}
+	if addr, err := netip.ParseAddr(u.Hostname()); err == nil {
+		return g.own(addr, port) != nil
+	}
+	return g.ownName(u.Hostname(), port) != nil
 }
 
 // ownName is own for a name that means this machine without a name server (RFC 6761, 6.3).

@@ -43,7 +43,7 @@ def take(header, payload):
         device = header["ce-subject"].split("/")[1]  # profile, device, resource
         save(device, header["ce-readingid"], header["content-type"], int(header["ce-size"]), header.get("ce-digest"), payload)
     elif header["ce-type"] == "event.added/1" and "ce-digest" in header:  # Ledge leaves out more than 512 KiB
-        print(f"{header['ce-subject']}: an event of {header['ce-size']} bytes is only at core-data", flush=True)
+        print(f"{header['ce-subject']}: an event of {header['ce-size']} bytes is only at core-data: {header.get('ce-dataref')}", flush=True)
     elif header["ce-type"] == "event.added/1":
         for r in json.loads(payload)["readings"]:
             save(r["device"], r["id"], r.get("mediaType", ""), r["size"], r.get("digest"), base64.b64decode(r.get("data", "")))

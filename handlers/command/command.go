@@ -4,7 +4,8 @@
 // EdgeX 2.3's, to the byte. Unlike EdgeX, core-command itself refuses commands if a device or a device service is LOCKED, or a device is
 // DOWN. The refusal is the one of EdgeX's device SDK, and does not wait for a callback.
 //
-// Each PUT to a device that exists is on record before it is answered, with its outcome, see [domain.CommandIssued].
+// Each PUT to a device that exists is on record before it is sent, and its outcome before it is answered, see [domain.CommandIssued] and
+// [domain.CommandAnswered].
 package command
 
 import (
@@ -24,6 +25,8 @@ var document []byte
 
 // DeviceServices sends commands to device services, within limits of time and concurrency.
 type DeviceServices interface {
+	// IsBuiltIn reports whether a device service is the one inside Ledge, which takes no commands.
+	IsBuiltIn(s domain.DeviceService) bool
 	// Send sends a request to a path below the base address of a device service. correlation is the id of the request that caused it. Close
 	// the body of the answer. The error is context.DeadlineExceeded if the service is too slow. An error that is Permanent says why the
 	// service may not be called. A domain Error is the answer to the client.

@@ -49,7 +49,7 @@ func mustCommand(tb testing.TB, timeout time.Duration, change ...func(*handlers.
 		domain.AddService{Service: domain.DeviceService{ID: handlerstest.ID(901), Name: "device-pump", BaseAddress: p.service.URL,
 			AdminState: "UNLOCKED"}},
 		domain.AddService{Service: domain.DeviceService{ID: handlerstest.ID(902), Name: "device-rest", BaseAddress: "http://h:1",
-			AdminState: "UNLOCKED"}},
+			Description: domain.DeviceRESTDescription, AdminState: "UNLOCKED"}},
 		device(903, "post-1", "device-rest"), device(904, "pump-1", "device-pump"),
 	)
 	o := handlerstest.Options("core-command")

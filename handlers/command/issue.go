@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,13 +48,15 @@ func (s service) find(memory *answers.Memory, name string) (d domain.Device, own
 	if _, err = entities.LookUp(memory, s.state, servicesOf, d.ServiceName, &owner); err != nil {
 		return d, owner, err
 	}
-	base, state := strings.Clone(owner.BaseAddress), strings.Clone(owner.AdminState)
-	return d, domain.DeviceService{Name: d.ServiceName, BaseAddress: base, AdminState: state}, nil
+	return d, domain.DeviceService{
+		Name: d.ServiceName, BaseAddress: strings.Clone(owner.BaseAddress), AdminState: strings.Clone(owner.AdminState),
+		Created: owner.Created, Modified: owner.Modified, Description: strings.Clone(owner.Description),
+	}, nil
 }
 
 // checkUsable refuses a command by the states of the device and of its service, in the order of EdgeX's device SDK. It refuses commands to
 // Ledge's own device service, which cannot do verb.
-func checkUsable(d domain.Device, owner domain.DeviceService, verb string) error {
+func (s service) checkUsable(d domain.Device, owner domain.DeviceService, verb string) error {
 	switch {
 	case owner.AdminState == domain.StateLocked:
 		return wrapAnswer(http.StatusLocked, "service locked", "")
@@ -61,7 +64,7 @@ func checkUsable(d domain.Device, owner domain.DeviceService, verb string) error
 		return wrapAnswer(http.StatusLocked, fmt.Sprintf("device %s locked", d.Name), "")
 	case d.OperatingState == domain.StateDown:
 		return wrapAnswer(http.StatusLocked, fmt.Sprintf("device %s OperatingState is DOWN", d.Name), "")
-	case owner.Name == domain.DeviceREST:
+	case s.devices.IsBuiltIn(owner):
 		const sends = "device '%s' only sends values, to /api/v2/resource/%s/…; Ledge cannot %s"
 		return domain.Errorf(domain.Rejected, sends, d.Name, d.Name, verb)
 	}
@@ -76,7 +79,7 @@ func (s service) get(c *gin.Context) {
 	}
 	d, owner, err := s.find(s.AnswerMemoryOf(c), c.Param("name"))
 	if err == nil {
-		err = checkUsable(d, owner, "read from it")
+		err = s.checkUsable(d, owner, "read from it")
 	}
 	if err != nil {
 		s.fail(c, err)
@@ -112,48 +115,61 @@ func checkEventQuery(raw string) error {
 	return nil
 }
 
-// put writes to a device. It goes on if the client leaves, so that its outcome is on record.
+// put writes to a device.
 func (s service) put(c *gin.Context) {
-	settings, err := s.readSettings(c)
-	var d domain.Device
-	var owner domain.DeviceService
-	if err == nil {
-		d, owner, err = s.find(s.AnswerMemoryOf(c), c.Param("name"))
-	}
-	if err == nil {
-		err = s.checkReady()
-	}
-	if err != nil {
-		s.fail(c, err)
-		return
-	}
-	issued := domain.CommandIssued{Device: d.Name, Service: owner.Name, Command: c.Param("command")}
-	text, err := json.Marshal(settings)
-	if err != nil {
-		s.fail(c, err)
-		return
-	}
-	hides, err := s.setValue(c, &issued, d.ProfileName, settings)
-	if err != nil {
-		s.fail(c, err)
-		return
-	}
-	ctx := context.WithoutCancel(c.Request.Context())
-	answer, err := s.write(ctx, c, d, owner, text)
-	if issued.Status = answer.StatusCode; err != nil {
-		issued.Status, issued.Message = s.describe(c, err)
-	}
-	if hides {
-		issued.Message = "" // which may quote a value
-	}
-	if unrecorded := s.record(ctx, c, issued); unrecorded != nil {
-		err = unrecorded
-	}
+	answer, err := s.issueCommand(c)
 	if err != nil {
 		s.fail(c, err)
 		return
 	}
 	s.Reply(c, answer.StatusCode, answer)
+}
+
+// issueCommand records a command, sends it, records its outcome, and returns the answer. A command that is refused here is on record with
+// the refusal, and is not sent. issueCommand continues if the client leaves, so that the outcome is on record.
+func (s service) issueCommand(c *gin.Context) (answer handlers.Envelope, err error) {
+	settings, err := s.readSettings(c)
+	if err != nil {
+		return answer, err
+	}
+	d, owner, err := s.find(s.AnswerMemoryOf(c), c.Param("name"))
+	if err != nil {
+		return answer, err
+	}
+	text, err := json.Marshal(settings)
+	if err != nil {
+		return answer, err
+	}
+	issued := domain.CommandIssued{Device: d.Name, Service: owner.Name, Command: c.Param("command")}
+	hides, err := s.setValue(c, &issued, d.ProfileName, settings)
+	if err != nil {
+		return answer, err
+	}
+	refused := s.checkUsable(d, owner, "write to it")
+	if refused != nil {
+		issued.Status, issued.Message = s.outcomeOf(c, refused, hides)
+	}
+	ctx := context.WithoutCancel(c.Request.Context())
+	seq, err := s.recordCommand(ctx, c, issued)
+	if err != nil || refused != nil {
+		return answer, cmp.Or(err, refused)
+	}
+	answered := domain.CommandAnswered{Device: d.Name, Command: issued.Command, Issued: seq}
+	if answer, err = s.write(ctx, c, owner, text); err != nil {
+		answered.Status, answered.Message = s.outcomeOf(c, err, hides)
+	} else {
+		answered.Status = answer.StatusCode
+	}
+	return answer, cmp.Or(s.recordAnswer(ctx, c, answered), err)
+}
+
+// outcomeOf returns the status and the message of a failure that go on record. A message may quote values: there is none if the profile
+// hides some.
+func (s service) outcomeOf(c *gin.Context, err error, hides bool) (status int, message string) {
+	if status, message = s.describe(c, err); hides {
+		message = ""
+	}
+	return status, message
 }
 
 // setValue sets the value that goes on record, and reports whether the profile hides a part of it. It replaces hidden values in settings.
@@ -169,15 +185,6 @@ func (s service) setValue(
 	hides = p.HideValues(settings)
 	issued.Value, err = json.Marshal(settings)
 	return hides, err
-}
-
-// checkReady refuses a command that could not be recorded.
-func (s service) checkReady() error {
-	err := s.Ready()
-	if err != nil && domain.CodeOf(err) == domain.Internal {
-		return domain.Errorf(domain.Unavailable, "not ready: %v", err)
-	}
-	return err
 }
 
 // readSettings returns the values of a PUT, by resource; nil for null. As in EdgeX 2.3 a body that is not an object is answered 500, and
@@ -199,11 +206,8 @@ func (s service) readSettings(c *gin.Context) (settings map[string]json.RawMessa
 
 // write sends values to a device, and returns the answer of its service.
 func (s service) write(
-	ctx context.Context, c *gin.Context, d domain.Device, owner domain.DeviceService, text []byte,
+	ctx context.Context, c *gin.Context, owner domain.DeviceService, text []byte,
 ) (answer handlers.Envelope, err error) {
-	if err := checkUsable(d, owner, "write to it"); err != nil {
-		return answer, err
-	}
 	resp, err := s.send(ctx, c, owner, text)
 	if err != nil {
 		return answer, err
@@ -222,20 +226,34 @@ func (s service) write(
 	return handlers.Envelope{APIVersion: s.APIVersion, Message: answer.Message, StatusCode: resp.StatusCode}, nil
 }
 
-// record puts a command on record. It has been issued: it is recorded also if its sender has lost the right meanwhile.
-func (s service) record(ctx context.Context, c *gin.Context, issued domain.CommandIssued) error {
-	stamp := s.Stamp(c)
-	stamp.By = nil
-	outcomes, err := s.log.Submit(ctx, domain.Request{
-		Stamp: stamp, Command: domain.RecordCommand{Issued: issued}, Bytes: len(issued.Value) + len(issued.Message),
-	})
-	if err == nil {
-		err = outcomes[0].Err
-	}
+// recordCommand puts a command on record, and returns the sequence of its event. It refuses a sender that has lost the right meanwhile.
+func (s service) recordCommand(ctx context.Context, c *gin.Context, issued domain.CommandIssued) (seq uint64, err error) {
+	seq, err = s.record(ctx, s.Stamp(c), domain.RecordCommand{Issued: issued}, len(issued.Value)+len(issued.Message))
 	if code := domain.CodeOf(err); err != nil && code != domain.Internal {
-		return domain.Errorf(code, "the command was answered with status %d, and is not on record: %v", issued.Status, err)
+		err = domain.Errorf(code, "the command is not sent, because its record failed: %v", err)
+	}
+	return seq, err
+}
+
+// recordAnswer puts the outcome of a command on record, also if the sender has lost the right meanwhile: the command was sent.
+func (s service) recordAnswer(ctx context.Context, c *gin.Context, answered domain.CommandAnswered) error {
+	stamp := s.Stamp(c)
+	stamp.EventID, stamp.By = s.NewID(), nil // the command may have the other id
+	_, err := s.record(ctx, stamp, domain.RecordAnswer{Answered: answered}, len(answered.Message))
+	if code := domain.CodeOf(err); err != nil && code != domain.Internal {
+		const unrecorded = "the command was sent and answered with status %d, which is not on record beside event %d of the command: %v"
+		err = domain.Errorf(code, unrecorded, answered.Status, answered.Issued, err)
 	}
 	return err
+}
+
+// record records an event of a command, which was made of so many bytes of texts, and returns its sequence.
+func (s service) record(ctx context.Context, stamp domain.Stamp, command domain.Command, bytes int) (seq uint64, err error) {
+	outcomes, err := s.log.Submit(ctx, domain.Request{Stamp: stamp, Command: command, Bytes: bytes})
+	if err != nil {
+		return 0, err
+	}
+	return outcomes[0].Seq, outcomes[0].Err
 }
 
 // send sends a command to a device service. text is JSON, nil for a GET. An answer that is an error becomes a refusal with the whole of it,

@@ -88,7 +88,7 @@ func New(o Options) *Console {
 		deviceForms{reader, values},
 		deviceImport{reader},
 		deviceHistory{reader, history},
-		deviceCommands{reader, history},
+		deviceCommands{reader, history, site.Now()},
 		readingPages{values},
 		profilePages{site, o.State},
 		newServicePages(site, o.State, o.System),

@@ -2,6 +2,8 @@ package console
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -9,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -27,6 +30,7 @@ const (
 type deviceCommands struct {
 	devices
 	history history
+	started time.Time // a command before it has no outcome any more
 }
 
 func (s deviceCommands) Routes() []web.Route {
@@ -65,13 +69,15 @@ type commandParameter struct {
 	Value                   string `json:"-"`
 }
 
-// issuedCommand is a command on record.
+// issuedCommand is a command on record, with the status and the message of its outcome. A command without an outcome has the status 0.
 type issuedCommand struct {
 	Seq           uint64
 	At            int64 // in milliseconds since the Unix epoch
 	Actor, Origin string
 	domain.CommandIssued
-	Sent string // the values, as JSON
+	Sent     string // the values, as JSON
+	Answered uint64 // the event of the outcome; 0 if it is the event of the command
+	UnderWay bool   // the outcome may still come
 }
 
 // Accepted reports whether the device service has carried out the command.
@@ -172,32 +178,77 @@ func (s deviceCommands) showPage(c *gin.Context, status int, message, answer str
 	return s.Show(c, status, "device_commands", web.Page{Title: "Commands of " + d.Name, Message: message, Data: d, Live: live})
 }
 
-// listIssued lists commands on record, from the one in the query on, each of which names the one before.
+// listIssued lists commands on record, from the event in the query on. The events of the commands of a device name the ones before. A
+// command is listed at its outcome, or, if it has none, at its own event. So each page has whole commands.
 func (s deviceCommands) listIssued(c *gin.Context, d *commandsData) error {
-	view, done := s.state()
-	seq := domain.LastCommand(view.State, d.Name)
-	done()
+	seq := s.lastCommand(d.Name)
 	var from uint64
 	if _, err := fmt.Sscan(c.Query("from"), &from); err == nil && from < seq {
 		seq, d.Newer = from, true
 	}
 	for len(d.Issued) < commandRows && seq != 0 {
-		r, ok, err := s.history.changes.At(c.Request.Context(), seq)
+		one, prev, ok, err := s.readCommand(c.Request.Context(), d.Name, seq)
 		if err != nil {
 			return err
 		}
-		e, issued := r.Event.(domain.CommandIssued)
-		if !ok || !issued || e.Device != d.Name {
-			d.Archived = !ok
-			return nil
+		seq, d.Archived = prev, !ok
+		if one == nil {
+			continue
 		}
-		one := issuedCommand{Seq: r.Seq, At: r.At.UnixMilli(), Actor: r.Actor, Origin: r.Origin, CommandIssued: e, Sent: cutAnswer(string(e.Value))}
-		if seq, one.Value = e.Prev, nil; d.Hidden {
+		one.Sent, one.Message, one.Value = cutAnswer(string(one.Value)), cutAnswer(one.Message), nil
+		if d.Hidden {
 			one.Sent, one.Message = "", ""
 		}
-		one.Message = cutAnswer(one.Message)
-		d.Issued = append(d.Issued, one)
+		d.Issued = append(d.Issued, *one)
 	}
+	slices.SortFunc(d.Issued, func(a, b issuedCommand) int { return cmp.Compare(b.Seq, a.Seq) })
 	d.Older = seq
 	return nil
+}
+
+// readCommand returns the command that is listed at an event; nil for a command that is listed at its outcome. prev is the event to go on
+// with; 0 for none. ok is false if the event is in an archive.
+func (s deviceCommands) readCommand(ctx context.Context, device string, seq uint64) (one *issuedCommand, prev uint64, ok bool, err error) {
+	r, ok, err := s.history.changes.At(ctx, seq)
+	answered, isAnswer := r.Event.(domain.CommandAnswered)
+	if isAnswer && err == nil {
+		r, ok, err = s.history.changes.At(ctx, answered.Issued)
+	}
+	e, issued := r.Event.(domain.CommandIssued)
+	if err != nil || !issued || e.Device != device {
+		return nil, 0, ok, err
+	}
+	one = &issuedCommand{Seq: r.Seq, At: r.At.UnixMilli(), Actor: r.Actor, Origin: r.Origin, CommandIssued: e}
+	switch {
+	case isAnswer:
+		one.Status, one.Message, one.Answered = answered.Status, answered.Message, seq
+		if answered.Prev != r.Seq { // else the next event has been read
+			return one, answered.Prev, true, nil
+		}
+	case e.Status == 0 && !s.isOpen(seq):
+		one = nil
+	case e.Status == 0:
+		one.UnderWay = s.mayBeAnswered(r.At)
+	}
+	return one, e.Prev, true, nil
+}
+
+// mayBeAnswered reports whether a command of a time may get its outcome yet.
+func (s deviceCommands) mayBeAnswered(at time.Time) bool {
+	age := s.Now().Sub(at)
+	return !at.Before(s.started) && age >= 0 && age < domain.CommandTimeout
+}
+
+// lastCommand returns the sequence of the last event of a device's commands; 0 for none.
+func (s deviceCommands) lastCommand(device string) uint64 {
+	view, done := s.state()
+	defer done()
+	return domain.LastCommand(view.State, device)
+}
+
+// isOpen reports whether the command of an event has no outcome on record.
+func (s deviceCommands) isOpen(seq uint64) bool {
+	view, done := s.state()
+	defer done()
+	return domain.IsOpenCommand(view.State, seq)
 }

@@ -38,7 +38,8 @@ func newServicePages(site *web.Site, state entities.Reader, system System) web.E
 		Prepare: func(c *gin.Context, f *web.Form, d *domain.DeviceService) (err error) {
 			var facts serviceFacts
 			if facts.BuiltIn = f.Texts["name"] == domain.DeviceREST; facts.BuiltIn {
-				f.Field("baseAddress").Hint = "The URL at which other programs post values. device-rest is part of Ledge, so Ledge does not call it."
+				f.Field("baseAddress").Hint = "The URL at which other programs post values. device-rest is part of Ledge: " +
+					"Ledge calls it only if this is the URL of another program."
 				f.Confirm = ""
 			}
 			if d != nil {

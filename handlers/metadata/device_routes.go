@@ -43,6 +43,7 @@ func deviceRoutes[S interface{ Entity() domain.Device }](s service, show func(do
 }
 
 func (s service) addDevice(d domain.Device, at int64) handlers.Order {
+	d = d.WithProtocol(s.DefaultProtocol)
 	problems := d.Check()
 	d.ID, d.Created, d.Modified = s.idOr(d.ID), at, at
 	command := domain.AddDevice{Device: d}
@@ -50,7 +51,7 @@ func (s service) addDevice(d domain.Device, at int64) handlers.Order {
 }
 
 func (s service) updateDevice(p domain.Patch[domain.Device], at int64) handlers.Order {
-	command := domain.UpdateDevice{Patch: p, At: at}
+	command := domain.UpdateDevice{Patch: p, At: at, Protocol: s.DefaultProtocol}
 	o := handlers.Order{Command: command, Problems: p.Check()}
 	if len(o.Problems) == 0 {
 		o.Ask = s.askUpdate(command)

@@ -10,7 +10,7 @@ import (
 
 // askAdd has the device's service asked whether it takes the device; nil where that is Ledge itself.
 func (s service) askAdd(command domain.AddDevice) func(context.Context, domain.Stamp) error {
-	if s.Devices == nil || command.Device.ServiceName == domain.DeviceREST {
+	if s.Devices == nil || !s.Devices.IsCalled(command.Device.ServiceName) {
 		return nil
 	}
 	return s.askAbout(command, func(domain.State) string { return "" })
@@ -19,7 +19,7 @@ func (s service) askAdd(command domain.AddDevice) func(context.Context, domain.S
 // askUpdate has the service that the device belongs to after the change asked whether it takes it so; nil where that is
 // and was Ledge itself.
 func (s service) askUpdate(command domain.UpdateDevice) func(context.Context, domain.Stamp) error {
-	if s.Devices == nil || s.staysHere(command.Patch) {
+	if s.Devices == nil || !s.Devices.IsCalled(domain.DeviceREST) && s.staysHere(command.Patch) {
 		return nil
 	}
 	return s.askAbout(command, command.Key)
@@ -46,7 +46,7 @@ func (s service) askAbout(command domain.Command, key func(domain.State) string)
 			return err
 		}
 		owner, d, ok := s.wouldBe(command)
-		if !ok || owner.Name == domain.DeviceREST {
+		if !ok {
 			return nil
 		}
 		return s.Devices.ValidateDevice(ctx, owner, d, by.CorrelationID)

@@ -92,7 +92,7 @@ func hearsLive(role domain.Role) *server.Permissions {
 	}
 	if !role.May(domain.MayChange) {
 		const transmission = "ledge.notification.*.*."
-		p.Subscribe.Deny = []string{transmission + "tried", transmission + "processed", "ledge.event.command.*.issued"}
+		p.Subscribe.Deny = []string{transmission + "tried", transmission + "processed", "ledge.event.command.>"}
 	}
 	return p
 }

@@ -54,7 +54,7 @@ func (b *Bus) admit(c server.ClientAuthentication, s *session, login *server.Cli
 		return refusal{byTLS, errors.New("it does not use TLS")}
 	}
 	if b.o.Login == nil {
-		if err := b.gate.admit(s, access{cid: c.GetID()}); err != nil {
+		if err := letIn(b, s, access{cid: c.GetID()}); err != nil {
 			return err
 		}
 		return b.register(c, feedAccount, "open", usesAll())
@@ -64,7 +64,7 @@ func (b *Bus) admit(c server.ClientAuthentication, s *session, login *server.Cli
 		return err
 	}
 	found.cid = c.GetID()
-	if err := b.gate.admit(s, found); err != nil {
+	if err := letIn(b, s, found); err != nil {
 		return err
 	}
 	client := found.identity
@@ -78,6 +78,20 @@ func (b *Bus) admit(c server.ClientAuthentication, s *session, login *server.Cli
 		return b.register(c, feedAccount, client.Actor, readsHistory())
 	}
 	return b.register(c, liveAccount, client.Actor, hearsLive(client.Role))
+}
+
+// letIn lets a client in that has logged in. It waits for the copies, at most [restMost], so that the client hears no events from before
+// its login.
+func letIn(b *Bus, s *session, a access) error {
+	if err := b.gate.admit(s, a); err != nil {
+		return err
+	}
+	ctx, cancel := s.limited(restMost)
+	defer cancel()
+	for _, c := range b.copies {
+		c.await(ctx)
+	}
+	return nil
 }
 
 // identify checks the login of a client.

@@ -340,6 +340,9 @@ func (b *Bus) Stats() (list []Stats) {
 	return list
 }
 
+// isRead reports whether clients can be waiting for events: one has logged in, or the bus belongs to a cluster.
+func (b *Bus) isRead() bool { return b.Clients() > 0 || b.o.Hub != nil }
+
 // Warnings returns warnings for an operator: of a server that does not run, and of copies that lag far behind.
 func (b *Bus) Warnings() (list []string) {
 	if b == nil {
@@ -352,7 +355,7 @@ func (b *Bus) Warnings() (list []string) {
 		return []string{fmt.Sprintf("NATS clients are not served: %v; it is tried again every %s", failed, retryPause)}
 	}
 	for _, s := range b.Stats() {
-		if s.Lag > mostLag {
+		if s.Lag > mostLag && b.isRead() {
 			list = append(list, fmt.Sprintf("NATS clients are %d events of %s behind: the machine is too busy, or the disk of %s is slow or full",
 				s.Lag, s.Stream, b.o.Dir))
 		}

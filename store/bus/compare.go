@@ -106,10 +106,17 @@ func (d *reader) holds(r natsblock.Record) error {
 	d.group = d.group[1:]
 	header, want := onBus(m)
 	subject, text, data := r.Parts()
-	if m.Seq != r.Seq() || m.Subject != string(subject) || !bytes.Equal(want, data) || !sameHeaders(header, string(text)) {
+	if m.Seq != r.Seq() || m.Subject != string(subject) || !bytes.Equal(want, data) || !isCopied(m, header, string(text)) {
 		return fmt.Errorf("sequence %d is another message than on the log", r.Seq())
 	}
 	return nil
+}
+
+// isCopied reports whether a block of headers is the one of a message on the bus, which has the headers want. Earlier versions copied
+// events of core-data without ce-dataref, which is the last header.
+func isCopied(m store.Message, want store.Header, text string) bool {
+	return sameHeaders(want, text) ||
+		len(m.Data) > valueMost && eventPath(m) != "" && sameHeaders(want[:len(want)-1], text)
 }
 
 // sameHeaders reports whether a block of headers has these and no others but the server's own.

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ledge/domain"
 	"ledge/store"
 
 	"github.com/nats-io/nats.go"
@@ -22,8 +23,11 @@ import (
 const (
 	// chunkMessages and chunkBytes bound a chunk: one acknowledgement is awaited for each.
 	chunkMessages, chunkBytes = 256, 512 << 10
-	// restShare is how many times as long as for a chunk the copier rests while events are recorded: appends come first.
-	restShare = 10
+	// restShare is how many times as long as for a chunk the copier rests while events are recorded: appends come first. It is restUnread
+	// while no client is connected.
+	restShare, restUnread = 10, 100
+	// restMost is the longest rest, and restStep the time between two looks at whether it is over.
+	restMost, restStep = time.Second, 5 * time.Millisecond
 	// roomPause is the time between two looks at a full disk.
 	roomPause = time.Second
 	// ackWait is how long the server may take for one chunk.
@@ -37,6 +41,8 @@ type copier struct {
 	log    *store.Log
 	last   atomic.Uint64 // the last sequence that the copy has, or that was published live
 	buffer store.MessageBuffer
+	took   time.Duration // for the last chunk
+	shown  uint64        // the last sequence of the log at that time
 }
 
 func newCopier(b *Bus, a *store.Appender) *copier { return &copier{bus: b, source: a, log: a.Log()} }
@@ -95,13 +101,35 @@ func ingestOf(subject string) string { return ingest + strings.TrimPrefix(subjec
 
 // follow copies the events that queries show, until ctx ends or a step fails.
 func (c *copier) follow(ctx context.Context) error {
-	err := c.source.FollowMessages(ctx, c.last.Load()+1, func(group []store.Message) error { return c.take(ctx, group) })
+	var waiting []store.Message // copied together, because each chunk costs a request
+	err := c.source.FollowMessages(ctx, c.last.Load()+1, func(group []store.Message) error {
+		waiting = append(waiting, group...)
+		if n := len(waiting); bytesOf(waiting) < chunkBytes && n < chunkMessages && waiting[n-1].Seq < c.log.Visible() {
+			return nil
+		}
+		err := c.take(ctx, waiting)
+		clear(waiting)
+		waiting = waiting[:0]
+		return err
+	})
 	return fmt.Errorf("copy %s: %w", c.log.Name(), err)
+}
+
+// bytesOf returns how many bytes the payloads of messages have.
+func bytesOf(messages []store.Message) (n int) {
+	for _, m := range messages {
+		n += len(m.Data)
+	}
+	return n
 }
 
 // take copies messages in chunks. Each is fenced by the sequence before it, so the acknowledgement of the last is that of all.
 func (c *copier) take(ctx context.Context, group []store.Message) error {
 	for len(group) > 0 {
+		if c.bus.o.MaxBytes == 0 && !c.bus.isRead() {
+			c.last.Store(group[len(group)-1].Seq)
+			return nil
+		}
 		n, bytes := 0, 0
 		for n < len(group) && n < chunkMessages && bytes < chunkBytes {
 			bytes += len(group[n].Data)
@@ -110,17 +138,38 @@ func (c *copier) take(ctx context.Context, group []store.Message) error {
 		for c.log.Ready() != nil && ctx.Err() == nil {
 			pauseFor(roomPause, ctx.Done()) // the reserve of the disk is for the log
 		}
+		c.restUnread(ctx)
 		began, shown := time.Now(), c.log.Visible()
 		if err := c.publish(ctx, group[:n]); err != nil {
 			return err
 		}
 		c.last.Store(group[n-1].Seq)
 		group = group[n:]
-		if c.log.Visible() > shown {
-			pauseFor(restShare*time.Since(began), ctx.Done())
+		c.took = time.Since(began)
+		if c.bus.isRead() && c.log.Visible() > shown {
+			pauseFor(min(restShare*c.took, restMost), ctx.Done())
 		}
 	}
 	return nil
+}
+
+// restUnread rests before a chunk, as long as no client is connected, if events were recorded since the chunk before.
+func (c *copier) restUnread(ctx context.Context) {
+	shown := c.log.Visible()
+	if shown > c.shown {
+		end := time.Now().Add(min(restUnread*c.took, restMost))
+		for !c.bus.isRead() && time.Now().Before(end) && ctx.Err() == nil {
+			pauseFor(restStep, ctx.Done())
+		}
+	}
+	c.shown = shown
+}
+
+// await waits until the copy has the events that the log shows now.
+func (c *copier) await(ctx context.Context) {
+	for shown := c.log.Visible(); c.last.Load() < shown && ctx.Err() == nil; {
+		pauseFor(restStep, ctx.Done())
+	}
 }
 
 func (c *copier) publish(ctx context.Context, chunk []store.Message) error {
@@ -160,7 +209,7 @@ func (c *copier) publish(ctx context.Context, chunk []store.Message) error {
 }
 
 // onBus returns the headers and the payload of a message on the bus. A payload of more than [valueMost] is left out.
-// Then ce-size is its length in bytes and ce-digest its SHA-256 in hex.
+// Then ce-size is its length in bytes and ce-digest its SHA-256 in hex. The message of an event at core-data also has ce-dataref.
 func onBus(m store.Message) (store.Header, []byte) {
 	if len(m.Data) <= valueMost {
 		return m.Header, m.Data
@@ -172,11 +221,24 @@ func onBus(m store.Message) (store.Header, []byte) {
 		}
 	}
 	sum := sha256.Sum256(m.Data)
-	return append(header, store.Field{Name: headerSize, Value: strconv.Itoa(len(m.Data))},
-		store.Field{Name: headerDigest, Value: hex.EncodeToString(sum[:])}), nil
+	header = append(header, store.Field{Name: headerSize, Value: strconv.Itoa(len(m.Data))},
+		store.Field{Name: headerDigest, Value: hex.EncodeToString(sum[:])})
+	if path := eventPath(m); path != "" {
+		header = append(header, store.Field{Name: headerRef, Value: path})
+	}
+	return header, nil
 }
 
-const headerSize, headerDigest = "ce-size", "ce-digest"
+// eventPath returns the path at core-data of the event in a message; "" for other messages, and for an event that is not stored.
+func eventPath(m store.Message) string {
+	var e struct{ Event struct{ ID string } }
+	if m.Header.Get("ce-type") != "event.added/1" || m.Chain() == "" || json.Unmarshal(m.Data, &e) != nil || e.Event.ID == "" {
+		return ""
+	}
+	return domain.EventPath(e.Event.ID)
+}
+
+const headerSize, headerDigest, headerRef = "ce-size", "ce-digest", "ce-dataref"
 
 // keepSound removes the copies that differ from their logs, and all copies if bus-max-bytes is 0.
 func (b *Bus) keepSound(ctx context.Context) {

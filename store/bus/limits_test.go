@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"ledge/domain"
+	"ledge/store"
 	"ledge/store/storetest"
 
 	"github.com/nats-io/nats.go"
@@ -257,6 +260,52 @@ func TestLargeValues(t *testing.T) {
 			if len(m.Data) != want || m.Header.Get(headerSize) != strconv.Itoa(size) || m.Header.Get(headerDigest) != digest {
 				t.Errorf("a value of %d bytes comes with %d and %v", size, len(m.Data), m.Header)
 			}
+		}
+	}
+}
+
+// TestLargeEvent holds that the message of a large event of core-data has the path of the event, if it is stored. The copy of an earlier
+// version, without the path, is not made anew.
+func TestLargeEvent(t *testing.T) {
+	t.Parallel()
+	n := mustServe(t, Options{MaxBytes: 8 << 20})
+	seen := mustSubscribe(t, n.mustConnect(t), "ledge.reading.>")
+	const id = "6877ff35-5566-5d14-a992-000000000001"
+	for _, c := range []struct {
+		size int
+		want string
+	}{{valueMost / 2, ""}, {valueMost, "/api/v2/event/id/" + id}} {
+		e := domain.DataEventAdded{Event: domain.DataEvent{ID: id, Profile: "camera", Device: "cam-1", Source: "all", Origin: 1}}
+		e.Readings = []domain.ReadingValue{{Data: make([]byte, c.size), Reading: domain.Reading{
+			ID: id, Profile: "camera", Device: "cam-1", Resource: "jpeg", ValueType: domain.Binary, MediaType: "image/jpeg", Origin: 1,
+		}}}
+		request := storetest.Request(domain.AddDataEvent{Added: e})
+		request.Bytes = c.size
+		storetest.MustSubmit(t, n.readings, request)
+		if m := mustNext(t, seen); m.Header.Get(headerRef) != c.want || (len(m.Data) == 0) != (c.want != "") {
+			t.Errorf("an event of %d bytes comes with %d and %v", c.size, len(m.Data), m.Header)
+		}
+		storetest.MustSubmit(t, n.readings, storetest.Request(domain.RemoveDataEvent{ID: id}))
+		mustNext(t, seen)
+	}
+	for messages, err := range n.readings.Log().Messages(t.Context(), 3, 3) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := messages[0]
+		header, _ := onBus(m)
+		var text []string
+		for _, f := range header {
+			text = append(text, f.Name+": "+f.Value)
+		}
+		for left, want := range []bool{true, true, false} {
+			if got := isCopied(m, header, strings.Join(text[:len(text)-left], "\r\n")); got != want {
+				t.Errorf("without the last %d headers: got %v, want %v", left, got, want)
+			}
+		}
+		m.Header = slices.DeleteFunc(m.Header, func(f store.Field) bool { return f.Name == "Ledge-Chain" })
+		if header, _ := onBus(m); header.Get(headerRef) != "" {
+			t.Errorf("an event that is not stored has %v", header)
 		}
 	}
 }

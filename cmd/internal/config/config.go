@@ -59,6 +59,9 @@ type Config struct {
 	StrictProfiles        texts
 	PersistData           bool
 	UnitsFile             string
+	Registry              string
+	Samples               bool
+	DefaultProtocol       string
 
 	AllowDestinations, DenyDestinations guard.Rules
 	AllowBinds                          guard.Rules
@@ -172,6 +175,7 @@ var partial = map[string][]string{
 	"allow-destinations": {services.Metadata, services.Command, services.Notifications}, "deny-destinations": {services.Metadata, services.Command, services.Notifications},
 	"max-result-count": {services.Metadata, services.Data, services.Command, services.Notifications},
 	"strict-profiles":  {services.Metadata}, "units-file": {services.Metadata}, "pprof": {services.Metadata},
+	"samples": {services.Metadata}, "default-protocol": {services.Metadata},
 }
 
 // InForce returns the settings of an HTTP service with their values, written as in a file of settings.

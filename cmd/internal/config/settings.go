@@ -243,6 +243,13 @@ func addEdgeXSettings(c *Config) {
 	f.BoolVar(&c.PersistData, "persist-data", true, "store posted events and values, EdgeX's PersistData. With false they reach NATS clients only, those above 512 KiB without data")
 	c.numberVar(f, &c.MaxResultCount, "max-result-count", 1024, 1, 1<<16, "maximum number of list entries in one answer, EdgeX's MaxResultCount. A larger limit in a query is answered 400")
 	f.Var(newTexts(&c.StrictProfiles, checkStrict, ""), "strict-profiles", "comma-separated list of what is refused with 423 for device profiles: changes (replacing, removing parts), deletes. EdgeX's ProfileChange settings")
+	f.StringVar(&c.Registry, "registry", "",
+		"Consul that lists the services for EdgeX's services, such as consul://127.0.0.1:8500. Default: none")
+	c.mustBe("registry", func() string { return registryCure(c.Registry) })
+	f.BoolVar(&c.Samples, "samples", true, "add the sample profiles and devices at the first start on a data folder")
+	f.StringVar(&c.DefaultProtocol, "default-protocol", "",
+		"protocolName of devices of device-rest that EdgeX's clients post without one, such as rest. Default: they are refused with 400")
+	c.mustBe("default-protocol", func() string { return protocolCure(c.DefaultProtocol) })
 	f.StringVar(&c.UnitsFile, "units-file", "", "TOML or YAML file of the units of measure; device resources with other units are refused with 400. Default: no check")
 }
 

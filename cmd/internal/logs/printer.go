@@ -32,8 +32,8 @@ func (p *Printer) Print(m store.Message) error {
 	return err
 }
 
-// Detail returns the end of a line: the reason why an event is skipped, its changes, a command with its outcome, or the size of a posted
-// value, on the log or beside it.
+// Detail returns the end of a line: the reason why an event is skipped, its changes, a command, the outcome of a command, or the size of a
+// posted value, on the log or beside it.
 func Detail(w domain.Wire) string {
 	if size := w.Ext["size"]; size != "" {
 		return fmt.Sprintf("  %s, %s bytes", w.ContentType, size)
@@ -46,13 +46,19 @@ func Detail(w domain.Wire) string {
 		Changes domain.Changes  `json:"changes"`
 		Command string          `json:"command"`
 		Value   json.RawMessage `json:"value"`
+		Issued  uint64          `json:"issued"`
 		Status  int             `json:"status"`
 	}
 	if json.Unmarshal(w.Data, &e) != nil {
 		return ""
 	}
-	if e.Command != "" && e.Status != 0 {
+	switch {
+	case e.Command != "" && e.Issued != 0:
+		return fmt.Sprintf("  %s of event %d answered %d", shownText(e.Command), e.Issued, e.Status)
+	case e.Command != "" && e.Status != 0:
 		return fmt.Sprintf("  %s %s answered %d", shownText(e.Command), shownValue(e.Value), e.Status)
+	case e.Command != "":
+		return fmt.Sprintf("  %s %s", shownText(e.Command), shownValue(e.Value))
 	}
 	if len(e.Changed)+len(e.Changes) == 0 {
 		return ""

@@ -19,6 +19,10 @@ func TestLogOfUndecodable(t *testing.T) {
 		{"device.updated/1", `{"changed":["labels","location"],"device":{"name":"d"}}`, "changed labels, location\n", `"changed":[`},
 		{"command.issued/1", `{"device":"d","service":"s","command":"Int8","value":{"Int8":"\u202e12"},"status":200}`,
 			`  Int8 {"Int8":"\u202e12"} answered 200` + "\n", `"command":"Int8"`},
+		{"command.issued/2", `{"device":"d","service":"s","command":"Int8","value":{"Int8":"12"}}`,
+			`  Int8 {"Int8":"12"}` + "\n", `"command":"Int8"`},
+		{"command.issued/2", `{"device":"d","service":"s","command":"Int8","status":423}`, "  Int8 nothing answered 423\n", `"status":423`},
+		{"command.answered/1", `{"device":"d","command":"Int8","issued":6,"status":200}`, "  Int8 of event 6 answered 200\n", `"issued":6`},
 	} {
 		m := store.Message{Seq: 7, Subject: "ledge.event.device.d.x", Header: store.Header{{Name: "ce-type", Value: c.kind}, {Name: "ce-subject", Value: "device/d/x"}}, Data: []byte(c.data)}
 		for asJSON, want := range map[bool]string{false: c.text, true: c.json} {

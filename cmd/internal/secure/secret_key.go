@@ -47,6 +47,9 @@ func credentialFile(name string) string {
 // HubPassword is the name of the file in $CREDENTIALS_DIRECTORY with the password of this node at the NATS cluster of hub-url.
 const HubPassword = "ledge-hub-password"
 
+// RegistryToken is the name of the file in $CREDENTIALS_DIRECTORY with the token for the access lists of the Consul of registry.
+const RegistryToken = "ledge-registry-token"
+
 // ReadCredential returns the text of a file in $CREDENTIALS_DIRECTORY without white space around it; "" if there is no such file.
 func ReadCredential(name string) (string, error) {
 	path := credentialFile(name)

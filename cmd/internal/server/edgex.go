@@ -11,8 +11,8 @@ import (
 	"ledge/store/bus"
 )
 
-// busPoster posts the events that EdgeX services publish on the bus, and busReader reads the events to publish. busOrigin is the address of
-// these requests, because NATS does not name the publisher.
+// busPoster posts the events that EdgeX services publish on the bus, and busReader reads the events to publish. busOrigin is the address
+// of these requests, because NATS does not name the publisher.
 var (
 	busPoster = domain.Identity{Actor: "bus", Role: domain.Poster}
 	busReader = domain.Identity{Actor: "bus", Role: domain.Viewer}
@@ -37,7 +37,7 @@ func newEvents(p *Server) *edgex.Events {
 		Readings: p.Node.Readings.Appender, CoreData: coreDataAs(p, busReader), Own: busOrigin, MaxBytes: bus.EdgeXBytes,
 		Heard:   func() bool { return p.bus.Clients() > 0 },
 		Publish: func(m edgex.Message) error { return p.bus.EdgeX().Publish(bus.Message(m)) },
-		Logger:  p.Logger,
+		Logger:  p.Logger, Now: p.Now,
 	})
 }
 

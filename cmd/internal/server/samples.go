@@ -11,11 +11,10 @@ import (
 	"ledge/domain"
 )
 
-// seedSamples writes, for a log that never had them, the device service "device-rest" and the sample profiles and
-// devices, as events like any other. address is the address of the REST device service.
-func seedSamples(ctx context.Context, scheme, address string, log submitter, now time.Time) error {
+// seedSamples writes commands of a first start, as events like any other.
+func seedSamples(ctx context.Context, commands []domain.Command, log submitter, now time.Time) error {
 	var reqs []domain.Request
-	for _, cmd := range sampleCommands(scheme, address, now.UnixMilli()) {
+	for _, cmd := range commands {
 		reqs = append(reqs, domain.Request{Stamp: domain.Stamp{EventID: uuid.NewString(), At: now, Actor: "ledge", Origin: "samples"}, Command: cmd})
 	}
 	outcomes, err := log.Submit(ctx, reqs...)
@@ -38,16 +37,21 @@ type submitter interface {
 	Submit(ctx context.Context, reqs ...domain.Request) ([]domain.Outcome, error)
 }
 
-func sampleCommands(scheme, address string, at int64) []domain.Command {
+// sampleCommands returns the commands that add the device service "device-rest" at an address, and with samples the sample profiles and
+// devices. at is the time in milliseconds since the Unix epoch.
+func sampleCommands(scheme, address string, samples bool, at int64) []domain.Command {
 	host, port, _ := net.SplitHostPort(address) // of a listener: cannot fail
 	if ip := net.ParseIP(host); ip.IsUnspecified() || ip.IsLoopback() {
 		host = "localhost"
 	}
 	cmds := []domain.Command{domain.AddService{Service: domain.DeviceService{
 		ID: uuid.NewString(), Name: domain.DeviceREST, AdminState: domain.StateUnlocked, Created: at, Modified: at,
-		Description: "Takes data that is posted for devices", Labels: []string{"rest"},
+		Description: domain.DeviceRESTDescription, Labels: []string{"rest"},
 		BaseAddress: scheme + "://" + net.JoinHostPort(host, port),
 	}}}
+	if !samples {
+		return append(cmds, domain.SeedSamples{})
+	}
 	for _, p := range sampleProfiles {
 		p.ID, p.Created, p.Modified = uuid.NewString(), at, at
 		p.Manufacturer, p.Model, p.Labels = "Ledge", "sample", []string{"sample"}

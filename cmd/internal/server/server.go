@@ -22,6 +22,7 @@ import (
 	"ledge/cmd/internal/identities"
 	"ledge/cmd/internal/metrics"
 	"ledge/cmd/internal/node"
+	"ledge/cmd/internal/registry"
 	"ledge/cmd/internal/retention"
 	"ledge/cmd/internal/secure"
 	"ledge/cmd/internal/services"
@@ -71,10 +72,11 @@ type Server struct {
 	admin         *admin.Socket // nil if this system has none
 	instance      string        // id of this run, in the header that ends loops
 	meters        *metrics.Meters
-	bus           *bus.Bus // the NATS server for clients; nil if it is off
-	readings      *edgex.Readings
-	events        *edgex.Events
-	running       atomic.Bool // all parts are there
+	bus           *bus.Bus           // the NATS server for clients; nil if it is off
+	readings      *edgex.Readings    // of EdgeX's message bus; nil without a bus
+	events        *edgex.Events      // for EdgeX's message bus; nil without a bus
+	registry      *registry.Registry // nil without the setting registry
+	running       atomic.Bool        // all parts are there
 }
 
 // Run starts all services and returns when they answer. On an error nothing is left running.
@@ -161,6 +163,9 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	o.Payloads, o.Logger, o.Now = p.payloads, p.Logger, p.Now
 	p.Remover = retention.New(p.Node, o)
 	p.readings, p.events = newReadings(p), newEvents(p)
+	if p.registry, err = newRegistry(p); err != nil {
+		return err
+	}
 	p.meters = metrics.Open(p.meterOptions())
 	p.Node.Store.Observe(p.meters.ObserveAppends())
 	p.inBackground(p.Remover.Workers()...)
@@ -171,6 +176,7 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	p.onClose(p.stopWorkers)
 	p.onClose(p.servers.shutdown)
 	p.onClose(p.Channels.Commands.Close) // their outcomes are recorded before the services have stopped
+	startRegistry(p)
 	warnOfOpenAddresses(p)
 	var ready []any
 	for _, one := range services.All {
@@ -223,7 +229,7 @@ func (p *Server) findCause(err error) error {
 	return p.Node.FindCause(err)
 }
 
-// seed writes the samples, if they were never written. It does not hold the state meanwhile.
+// seed writes device-rest and the samples, unless an earlier start did. It does not hold the state meanwhile.
 func (p *Server) seed(ctx context.Context) error {
 	var written bool
 	err := p.Node.Changes.Read(func(v *projections.View) error {
@@ -233,7 +239,9 @@ func (p *Server) seed(ctx context.Context) error {
 	if err != nil || written {
 		return err
 	}
-	return seedSamples(ctx, p.servers.scheme(), p.servers.address(services.DeviceREST), p.Node.Changes.Appender, p.Now())
+	now := p.Now()
+	commands := sampleCommands(p.servers.scheme(), p.servers.address(services.DeviceREST), p.Config.Samples, now.UnixMilli())
+	return seedSamples(ctx, commands, p.Node.Changes.Appender, now)
 }
 
 func (p *Server) openPayloads() (err error) {
@@ -249,5 +257,6 @@ func (p *Server) openPayloads() (err error) {
 
 // warnings are what an operator has to look at while the program works.
 func (p *Server) warnings() []string {
-	return slices.Concat(p.Remover.Warnings(), p.bus.Warnings(), datadir.WorldWritable(p.Config.Paths().Written()...))
+	writable := datadir.WorldWritable(p.Config.Paths().Written()...)
+	return slices.Concat(p.Remover.Warnings(), p.bus.Warnings(), p.registry.Warnings(), writable)
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -12,40 +14,56 @@ import (
 	"ledge/bridge/porttest"
 	"ledge/cmd/internal/services"
 	"ledge/cmd/ledgetest"
+	"ledge/domain"
 )
 
-// issued is a command on record.
+// issued is a command on record, with the status and the message of its outcome.
 type issued struct {
 	Device, Service, Command, Message string
 	Value                             json.RawMessage
 	Status                            int
-	Prev                              uint64
+	Seq, Prev                         uint64
+	Answered                          uint64 // the event of the outcome; 0 if there is none
 }
 
 // commandsOnRecord returns the commands that `ledge log` prints of a device.
 func commandsOnRecord(t *testing.T, dir, device string) (all []issued) {
 	t.Helper()
-	out, stderr, code := ledgetest.Run(t, "log", "--json", "--data-dir", dir, "--device", device, "--type", "command.issued")
+	out, stderr, code := ledgetest.Run(t, "log", "--json", "--data-dir", dir, "--device", device, "--type", "command.*")
 	if code != 0 {
 		t.Fatalf("log: exit code %d, %s", code, stderr)
 	}
 	for text := range strings.Lines(out) {
 		var line struct {
-			Actor string
-			Data  issued
+			Actor, Type string
+			Seq         uint64
+			Data        struct {
+				issued
+				Issued uint64
+			}
 		}
 		if err := json.Unmarshal([]byte(text), &line); err != nil {
 			t.Fatal(err)
 		}
+		data := line.Data
 		if !strings.HasPrefix(line.Actor, "anonymous@127.0.0.1") {
 			t.Errorf("the actor is %q", line.Actor)
 		}
-		all = append(all, line.Data)
+		if line.Type == "command.issued/2" {
+			data.Seq = line.Seq
+			all = append(all, data.issued)
+			continue
+		}
+		i := slices.IndexFunc(all, func(one issued) bool { return one.Seq == data.Issued && one.Answered == 0 })
+		if i < 0 || line.Type != "command.answered/1" || data.Command != all[i].Command {
+			t.Fatalf("%s is not the outcome of a command: %+v", text, all)
+		}
+		all[i].Answered, all[i].Status, all[i].Message = line.Seq, data.Status, data.Message
 	}
 	return all
 }
 
-// A command is on record when it is answered, and NATS clients hear it. A restart and a rebuild fold it.
+// A command and its outcome are on record when it is answered, and NATS clients hear them. A restart and a rebuild fold it.
 func TestCommandIsRecorded(t *testing.T) {
 	const device = "Random-Integer-Device"
 	dir := t.TempDir()
@@ -71,19 +89,28 @@ func TestCommandIsRecorded(t *testing.T) {
 	if a := n.Call(http.MethodGet, n.url+"/metrics", "", ""); !strings.Contains(a.Body, counted) {
 		t.Errorf("the GET is not counted: %s", a.Body)
 	}
-	m := heard.Next(t)
-	if m.Subject != "ledge.event.command."+device+".issued" || m.Header.Get("ce-type") != "command.issued/1" ||
-		!strings.Contains(string(m.Data), `"value":{"Int8":"12"}`) {
-		t.Errorf("a NATS client has %s %v %s", m.Subject, m.Header, m.Data)
+	hear := func(subject, kind, text string) {
+		t.Helper()
+		m := heard.Next(t)
+		if m.Subject != "ledge.event.command."+subject || m.Header.Get("ce-type") != kind || !strings.Contains(string(m.Data), text) ||
+			strings.Contains(string(m.Data), "4711") {
+			t.Errorf("a NATS client has %s %v %s, want %s", m.Subject, m.Header, m.Data, text)
+		}
 	}
-	if m = heard.Next(t); strings.Contains(string(m.Data), "4711") || !strings.Contains(string(m.Data),
-		`"value":{"Int16":"(hidden)","Int8":"5"}`) {
-		t.Errorf("a NATS client has %s", m.Data)
-	}
+	hear(device+".issued", "command.issued/2", `"value":{"Int8":"12"}`)
+	hear(device+".answered", "command.answered/1", `"status":200`)
+	hear("Random-Hidden-Device.issued", "command.issued/2", `"value":{"Int16":"(hidden)","Int8":"5"}`)
+	hear("Random-Hidden-Device.answered", "command.answered/1", `"status":200`)
+	hear(device+".issued", "command.issued/2", `"status":423`)
 	text, _, _ := ledgetest.Run(t, "log", "--data-dir", dir, "--device", device)
-	if !strings.Contains(text, `command.issued/1  command Random-Integer-Device issued  by anonymous@127.0.0.1`) ||
-		!strings.Contains(text, `  Int8 {"Int8":"12"} answered 200`) {
-		t.Errorf("the log has %s", text)
+	for _, want := range []string{
+		`command.issued/2  command Random-Integer-Device issued  by anonymous@127.0.0.1`, `  Int8 {"Int8":"12"}` + "\n",
+		`command.answered/1  command Random-Integer-Device answered  by anonymous@127.0.0.1`, ` answered 200` + "\n",
+		`  Int16 {} answered 423` + "\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the log has %s, want %s", text, want)
+		}
 	}
 	n.Kill()
 	again := ledgetest.Start(t, dir)
@@ -101,17 +128,62 @@ func TestCommandIsRecorded(t *testing.T) {
 	if len(all) != 4 {
 		t.Fatalf("on record: %+v", all)
 	}
-	seqs := ledgetest.Logged(t, dir, "--device", device, "--type", "command.issued")
+	prev := uint64(0)
 	for i, want := range []string{`Int8 {"Int8":"12"} 200`, "Int16 {} 423", "Int32 {} 423", "Int64 {} 423"} {
-		prev := uint64(0)
-		if i > 0 {
-			prev = seqs[i-1].Seq
-		}
 		got := all[i]
 		if text := fmt.Sprintf("%s %s %d", got.Command, got.Value, got.Status); text != want || got.Prev != prev ||
-			got.Service != "device-virtual" {
+			got.Service != "device-virtual" || (got.Answered != 0) != (got.Status == http.StatusOK) {
 			t.Errorf("%d: got %+v, want %s after event %d", i, got, want, prev)
 		}
+		prev = max(got.Seq, got.Answered)
+	}
+}
+
+// A command is on record before the device service has it. A kill -9 leaves it there, and no outcome.
+func TestCommandOutlivesKill(t *testing.T) {
+	const device = "Random-Integer-Device"
+	dir := t.TempDir()
+	n := startCommands(t, dir)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := ledgetest.TryCall(http.MethodPut, n.url+"/api/v2/device/name/"+device+"/Slow", "application/json", `{"Int8":"12"}`)
+		ended <- err
+	}()
+	ledgetest.Until(t, "the device service to have the command", func() bool { return len(n.service.Calls()) == 1 })
+	n.Kill()
+	if err := <-ended; err == nil {
+		t.Error("the command is answered")
+	}
+	again := ledgetest.Start(t, dir)
+	all := commandsOnRecord(t, dir, device)
+	if len(all) != 1 || all[0].Command != "Slow" || string(all[0].Value) != `{"Int8":"12"}` || all[0].Answered != 0 {
+		t.Fatalf("on record: %+v", all)
+	}
+	page := again.NewRole(t, domain.Operator).Get("/devices/" + device + "/commands")
+	ledgetest.Want(page, t, http.StatusOK, "Slow", `{"Int8":"12"}`, "outcome unknown")
+	if a := again.Call(http.MethodPut, again.URLs[services.Command]+"/api/v2/device/name/"+device+"/Int8", "application/json",
+		`{}`); a.Status != http.StatusOK {
+		t.Errorf("the next command: got %d %s", a.Status, a.Body)
+	}
+	if next := commandsOnRecord(t, dir, device); len(next) != 2 || next[1].Prev != all[0].Seq || next[1].Status != http.StatusOK {
+		t.Errorf("on record: %+v", next)
+	}
+}
+
+// A command that cannot be recorded, because the disk is full, is not sent.
+func TestFullDiskSendsNothing(t *testing.T) {
+	const device = "Random-Integer-Device"
+	dir := t.TempDir()
+	n := startCommands(t, dir)
+	n.Stop()
+	full := ledgetest.Start(t, dir, "--disk-reserve", strconv.FormatInt(2*ledgetest.FreeSpace(t, dir), 10))
+	a := full.Call(http.MethodPut, full.URLs[services.Command]+"/api/v2/device/name/"+device+"/Int8", "application/json", `{"Int8":"12"}`)
+	if a.Status != http.StatusInsufficientStorage ||
+		!strings.Contains(a.Body, "the command is not sent, because its record failed: the disk is full") {
+		t.Errorf("got %d %s", a.Status, a.Body)
+	}
+	if calls, all := n.service.Calls(), commandsOnRecord(t, dir, device); len(calls) > 0 || len(all) > 0 {
+		t.Errorf("sent %+v, on record %+v", calls, all)
 	}
 }
 

@@ -89,8 +89,8 @@ var varying = []struct {
 	{regexp.MustCompile(`"origin":\d{19}`), `"origin":1`},
 	{regexp.MustCompile(`"value":"[^"]*"`), `"value":"v"`},
 	{regexp.MustCompile(`"timestamp":"[^"]*"`), `"timestamp":"t"`},
-	{regexp.MustCompile(`"version":"[^"]*"`), `"version":"v"`},
 	{regexp.MustCompile(`,"errors":\[.*\]`), ""}, // Ledge's own, beside the message
+	{regexp.MustCompile(`,"ledgeVersion":"[^"]*"`), ""},
 }
 
 func maskVarying(text string) string {

@@ -25,13 +25,15 @@ type sdkService struct {
 
 const sdkFolder = "testdata/sdkservice"
 
-func startSDKService(p *ledgetest.Node, t *testing.T, path string, port int) *sdkService {
+// startSDKService starts the device service. env has further variables of its environment.
+func startSDKService(p *ledgetest.Node, t *testing.T, path string, port int, env ...string) *sdkService {
 	t.Helper()
 	s := &sdkService{p: p, out: &ledgetest.Output{More: make(chan struct{}, 1)}, url: fmt.Sprintf("http://127.0.0.1:%d", port)}
 	s.cmd = exec.Command(path)
 	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = sdkFolder, s.out, s.out
 	s.cmd.Env = append(os.Environ(), "EDGEX_SECURITY_SECRET_STORE=false", fmt.Sprint("SERVICE_PORT=", port),
 		"CLIENTS_CORE_METADATA_PORT="+p.Metadata[strings.LastIndex(p.Metadata, ":")+1:])
+	s.cmd.Env = append(s.cmd.Env, env...) // the last one of a name holds
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

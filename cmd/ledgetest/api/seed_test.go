@@ -12,6 +12,7 @@ import (
 
 	"ledge/bridge/porttest"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/services"
 	"ledge/cmd/ledgetest"
 )
 
@@ -66,6 +67,24 @@ func TestSeed_1_3_SamplesArePreloadedOnce(t *testing.T) {
 	out, _, _ := ledgetest.Run(t, "log", "--data-dir", dir)
 	if n := strings.Count(out, "device sample-image added"); n != 1 {
 		t.Fatalf("sample-image was added %d times, want once\n%s", n, out)
+	}
+}
+
+// TestSamplesStayAway holds that a first start without samples adds device-rest alone, and that no later start adds them.
+func TestSamplesStayAway(t *testing.T) {
+	dir := t.TempDir()
+	for _, samples := range []string{"false", "true"} {
+		p := ledgetest.Start(t, dir, "--samples="+samples)
+		for path, want := range map[string]string{
+			"device/all": `"totalCount":0,`, "deviceprofile/all": `"totalCount":0,`, "deviceservice/all": `"totalCount":1,`,
+		} {
+			if a := p.Call(http.MethodGet, p.Metadata+"/api/v2/"+path, "", ""); !strings.Contains(a.Body, want) {
+				t.Errorf("samples=%s: %s: %d %s, want %s", samples, path, a.Status, a.Body, want)
+			}
+		}
+		if code := p.Stop(); code != exit.OK {
+			t.Fatalf("exit code %d\n%s", code, p.Log)
+		}
 	}
 }
 
@@ -335,11 +354,17 @@ func TestSeed_9_1_PathsAreBelowAPIv2(t *testing.T) {
 	}
 }
 
-// TestVersionAndHost has a device service say which SDK it was built with, and a container reach the services of its machine.
+// TestVersionAndHost has all services answer with a version of EdgeX 2, as EdgeX's app-functions-sdk-go checks it, and with Ledge's own
+// beside it. A container reaches the services of its machine.
 func TestVersionAndHost(t *testing.T) {
 	p := ledgetest.StartSeed(t)
-	for service, device := range map[string]bool{p.Metadata: false, p.CoreData: false, p.DeviceREST: true, p.Notifications: false} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, service+"/api/v2/version", nil)
+	printed, _, _ := ledgetest.Run(t, "version", "--json")
+	var own struct{ Version string }
+	if err := json.Unmarshal([]byte(printed), &own); err != nil || own.Version == "" {
+		t.Fatalf("ledge version --json: %s, %v", printed, err)
+	}
+	for _, service := range services.REST() {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URLs[service.Name]+"/api/v2/version", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -350,8 +375,13 @@ func TestVersionAndHost(t *testing.T) {
 		}
 		text, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if resp.StatusCode != http.StatusOK || strings.Contains(string(text), `"sdk_version":"`) != device {
-			t.Errorf("%s: %d %s", service, resp.StatusCode, text)
+		sdk := ""
+		if service.Name == services.DeviceREST {
+			sdk = `"sdk_version":"2.3.0",`
+		}
+		want := fmt.Sprintf(`{"apiVersion":"v2","version":"2.3.0","serviceName":%q,%s"ledgeVersion":%q}`, service.Name, sdk, own.Version)
+		if resp.StatusCode != http.StatusOK || string(text) != want {
+			t.Errorf("%s: %d %s, want %s", service.Name, resp.StatusCode, text, want)
 		}
 	}
 }

@@ -63,7 +63,8 @@ func TestEdgeXPublished(t *testing.T) {
 		t.Fatal(err)
 	}
 	ledgetest.Until(t, "the event of the bus", func() bool { return hasEvent(p, overBus) })
-	a := p.Call(http.MethodPost, p.CoreData+"/api/v2/event/climate/core/hum", "application/json", edgexEvent(posted, "core", 2), "X-Correlation-ID", "c-posted")
+	a := p.Call(http.MethodPost, p.CoreData+"/api/v2/event/climate/core/hum", "application/json", edgexEvent(posted, "core", 2),
+		"X-Correlation-ID", "c-posted")
 	if a.Status != http.StatusCreated {
 		t.Fatal(a)
 	}

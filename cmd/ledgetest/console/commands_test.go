@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ledge/bridge/commandtest"
+	"ledge/cmd/internal/services"
 	"ledge/cmd/ledgetest"
 	"ledge/domain"
 )
@@ -51,16 +52,22 @@ func TestConsoleCommands(t *testing.T) {
 	if strings.Contains(page.Text, "-31999") {
 		t.Errorf("a hidden value is shown:\n%s", page.Text)
 	}
+	calls := len(service.Calls())
+	go func() { // answered when the service ends
+		_, _ = ledgetest.TryCall(http.MethodPut, p.URLs[services.Command]+"/api/v2/device/name/pump-1/Slow", "application/json", "{}")
+	}()
+	ledgetest.Until(t, "the device service to have the command", func() bool { return len(service.Calls()) > calls })
+	ledgetest.Want(operator.Get(path), t, http.StatusOK, "<td data-label=\"Command\">Slow</td>", "under way")
 	for range 30 {
 		send("write", "Int8", "Int8", "1")
 	}
 	page = operator.Get(path)
-	if n := strings.Count(page.Text, "user:test-operator"); n != 25 {
-		t.Errorf("%d commands on a page, want 25", n)
+	if n := strings.Count(page.Text, "user:test-operator"); n != 25 || strings.Contains(page.Text, "under way") {
+		t.Errorf("%d commands on a page, want 25 that are answered", n)
 	}
 	_, older, _ := strings.Cut(page.Text, path+"?from=")
 	older, _, _ = strings.Cut(older, `"`)
-	ledgetest.Want(operator.Get(path+"?from="+older), t, http.StatusOK, "Newest", `{"Int8":"12"}`)
+	ledgetest.Want(operator.Get(path+"?from="+older), t, http.StatusOK, "Newest", `{"Int8":"12"}`, "under way")
 
 	page = viewer.Get(path)
 	ledgetest.Want(page, t, http.StatusOK, "Commands of pump-1", "user:test-operator")

@@ -60,6 +60,7 @@ func TestDocumentedReadings(t *testing.T) {
 		t.Errorf("after its removal: got %d", got.Status)
 	}
 	r.holdsEvent(picture, digest)
+	r.holdsLargeEvent()
 	r.removesDevice()
 }
 
@@ -146,6 +147,20 @@ func (r *readingsClient) holdsEvent(picture, digest string) {
 		t.Errorf("got %v", got.Readings)
 	}
 	r.holdsValue(fmt.Sprintf("/api/v2/reading/id/%s/binary", got.Readings[1]["id"]), picture, digest)
+}
+
+// holdsLargeEvent posts an event whose message has no payload, and fetches it by the header ce-dataref.
+func (r *readingsClient) holdsLargeEvent() {
+	r.TB.Helper()
+	const id = "6877ff35-5566-5d14-a992-000000000002"
+	part := strings.Repeat("p", 200<<10)
+	ledgetest.PostPictureEvent(r.Node, id, part, part, part)
+	m := r.Next(r.TB)
+	got := ledgetest.Ask(r.Node, r.CoreData+m.Header.Get("ce-dataref"), "application/json")
+	if len(m.Data) != 0 || got.Status != http.StatusOK || !strings.Contains(got.Body, `"id":"`+id+`"`) ||
+		!strings.Contains(got.Body, `"value":"5"`) {
+		r.TB.Errorf("a message with %d bytes and %v leads to %d %.300s", len(m.Data), m.Header, got.Status, got.Body)
+	}
 }
 
 // removesDevice removes the events of a device and holds the message of it.

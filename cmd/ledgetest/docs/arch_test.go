@@ -77,7 +77,7 @@ var levels = [][]string{
 	{"admin", "config", "node"},
 	{"identities", "logs", "retention", "secure"},
 	{"channels", "check"},
-	{"backup", "metrics"},
+	{"backup", "metrics", "registry"},
 	{"consolesource"},
 	{"cli", "server"},
 }

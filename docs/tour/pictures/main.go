@@ -104,7 +104,7 @@ func pictures(m jetstream.Msg) ([]picture, error) {
 		}}, err
 	case "event.added/1":
 		if header.Get("ce-digest") != "" { // Ledge leaves out more than 512 KiB
-			log.Printf("%s: an event of %s bytes is only at core-data", m.Subject(), header.Get("ce-size"))
+			log.Printf("%s: an event of %s bytes is only at core-data: %s", m.Subject(), header.Get("ce-size"), header.Get("ce-dataref"))
 			return nil, nil
 		}
 		var event struct{ Readings []picture }

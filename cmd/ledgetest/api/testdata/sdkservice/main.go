@@ -2,9 +2,11 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 
 	sdk "github.com/edgexfoundry/device-sdk-go/v2/pkg/models"
@@ -14,7 +16,9 @@ import (
 	"github.com/edgexfoundry/go-mod-core-contracts/v2/models"
 )
 
-func main() { startup.Bootstrap("device-sdk", "2.3.1", &driver{}) }
+func main() {
+	startup.Bootstrap(cmp.Or(os.Getenv("SDK_SERVICE_NAME"), "device-sdk"), "2.3.1", &driver{})
+}
 
 type driver struct{}
 
