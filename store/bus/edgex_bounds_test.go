@@ -106,3 +106,40 @@ func TestStreamIsBounded(t *testing.T) {
 		})
 	}
 }
+
+// TestTakeGoesOn has the server fail while messages are taken: they are taken from the next server, each once.
+func TestTakeGoesOn(t *testing.T) {
+	t.Parallel()
+	n := mustServe(t, Options{MaxBytes: 1 << 20})
+	taken := make(chan string, 100)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = n.EdgeX().Take(ctx, func(_ context.Context, batch []Message) error {
+			for _, m := range batch {
+				taken <- string(m.Data)
+			}
+			return nil
+		})
+	}()
+	t.Cleanup(func() { stop(); <-ended })
+	for i, text := range []string{"1", "2"} {
+		if _, err := n.mustFill(t).Publish(t.Context(), "edgex.a", []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if got := mustReceive(t, taken); got != text {
+			t.Errorf("got %s, want %s", got, text)
+		}
+		if i > 0 {
+			break
+		}
+		failed, _ := n.now()
+		failed.Shutdown()
+		eventually(t, "another server lets clients in", func() bool {
+			n.gate.mu.Lock()
+			defer n.gate.mu.Unlock()
+			return n.gate.server != nil && n.gate.server != failed
+		})
+	}
+}

@@ -253,3 +253,34 @@ func TestReserveRefusesClients(t *testing.T) {
 		}
 	}
 }
+
+// TestRepeatedMessages has a client in open mode deliver its own message to a subject of the log: it arrives with its own subject, so
+// that nobody takes it for an event.
+func TestRepeatedMessages(t *testing.T) {
+	t.Parallel()
+	n := mustOpen(t, t.TempDir(), bus.Options{MaxBytes: mib})
+	other, _ := n.connect()
+	heard, err := other.SubscribeSync("ledge.>")
+	if err != nil || other.Flush() != nil {
+		t.Fatal(err)
+	}
+	nc, js := n.connect()
+	const subject = "ledge.event.device.evil.added"
+	if _, err := nc.SubscribeSync(subject); err != nil || nc.Flush() != nil {
+		t.Fatal(err)
+	}
+	request := fmt.Sprintf(
+		`{"stream_name":"edgex","config":{"name":"push","deliver_subject":%q,"ack_policy":"none","deliver_policy":"all"}}`, subject)
+	if _, err := nc.Request("$JS.API.CONSUMER.CREATE.edgex.push", []byte(request), patience); err != nil {
+		t.Fatal(err)
+	}
+	header := nats.Header{"Nats-Sequence": {"1"}, "Nats-Stream": {"LEDGE_EVENTS"}}
+	forged := &nats.Msg{Subject: "edgex.x", Header: header, Data: []byte("{}")}
+	if _, err := js.PublishMsg(t.Context(), forged); err != nil {
+		t.Fatal(err)
+	}
+	m, err := heard.NextMsg(patience)
+	if err != nil || m.Subject != "edgex.x" {
+		t.Errorf("heard %+v, %v", m, err)
+	}
+}

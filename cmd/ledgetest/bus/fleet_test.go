@@ -180,6 +180,9 @@ func TestFleet(t *testing.T) {
 		if err := nc.Publish("ledge.event.device.evil.added", []byte("{}")); err != nil {
 			t.Error(err)
 		}
+		if m, err := nc.Request("edgex.evil", []byte("{}"), time.Second); err == nil {
+			t.Errorf("%s: a message of the hub is in the stream of EdgeX's message bus: %s", e.name, m.Data)
+		}
 	}
 }
 
