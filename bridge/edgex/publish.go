@@ -93,7 +93,7 @@ func addedIn(event domain.Event) (id string, binary bool) {
 		}
 		return a.Event.ID, binary
 	case domain.ReadingPosted:
-		return a.Reading.Event, a.ValueType == domain.Binary
+		return a.Event, a.ValueType == domain.Binary
 	}
 	return "", false
 }

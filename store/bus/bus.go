@@ -340,8 +340,8 @@ func (b *Bus) Stats() (list []Stats) {
 	return list
 }
 
-// isRead reports whether clients can be waiting for events: one has logged in, or the bus belongs to a cluster.
-func (b *Bus) isRead() bool { return b.Clients() > 0 || b.o.Hub != nil }
+// hasReaders reports whether clients can be waiting for events: one has logged in, or the bus belongs to a cluster.
+func hasReaders(b *Bus) bool { return b.Clients() > 0 || b.o.Hub != nil }
 
 // Warnings returns warnings for an operator: of a server that does not run, and of copies that lag far behind.
 func (b *Bus) Warnings() (list []string) {
@@ -355,7 +355,7 @@ func (b *Bus) Warnings() (list []string) {
 		return []string{fmt.Sprintf("NATS clients are not served: %v; it is tried again every %s", failed, retryPause)}
 	}
 	for _, s := range b.Stats() {
-		if s.Lag > mostLag && b.isRead() {
+		if s.Lag > mostLag && hasReaders(b) {
 			list = append(list, fmt.Sprintf("NATS clients are %d events of %s behind: the machine is too busy, or the disk of %s is slow or full",
 				s.Lag, s.Stream, b.o.Dir))
 		}

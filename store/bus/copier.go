@@ -126,7 +126,7 @@ func bytesOf(messages []store.Message) (n int) {
 // take copies messages in chunks. Each is fenced by the sequence before it, so the acknowledgement of the last is that of all.
 func (c *copier) take(ctx context.Context, group []store.Message) error {
 	for len(group) > 0 {
-		if c.bus.o.MaxBytes == 0 && !c.bus.isRead() {
+		if c.bus.o.MaxBytes == 0 && !hasReaders(c.bus) {
 			c.last.Store(group[len(group)-1].Seq)
 			return nil
 		}
@@ -146,7 +146,7 @@ func (c *copier) take(ctx context.Context, group []store.Message) error {
 		c.last.Store(group[n-1].Seq)
 		group = group[n:]
 		c.took = time.Since(began)
-		if c.bus.isRead() && c.log.Visible() > shown {
+		if hasReaders(c.bus) && c.log.Visible() > shown {
 			pauseFor(min(restShare*c.took, restMost), ctx.Done())
 		}
 	}
@@ -158,7 +158,7 @@ func (c *copier) restUnread(ctx context.Context) {
 	shown := c.log.Visible()
 	if shown > c.shown {
 		end := time.Now().Add(min(restUnread*c.took, restMost))
-		for !c.bus.isRead() && time.Now().Before(end) && ctx.Err() == nil {
+		for !hasReaders(c.bus) && time.Now().Before(end) && ctx.Err() == nil {
 			pauseFor(restStep, ctx.Done())
 		}
 	}

@@ -114,7 +114,7 @@ func (m *Meters) register() {
 		add(services.Data,
 			metricsOf(ofEdgeXEvents, []string{"result"}, m.edgexEvents),
 			metricsOf(ofEdgeXRefused, []string{"reason"}, func() []withLabels[int] { return byReason(m.Readings.Refusals()) }),
-			metricsOf(ofEdgeXPublished, []string{"result"}, m.edgexPublished),
+			metricsOf(ofEdgeXPublished, []string{"result"}, func() []withLabels[uint64] { return listPublished(m.Events) }),
 			metricsOf(ofEdgeXWaiting, nil, func() []withLabels[uint64] { return unlabelled(m.Bus.EdgeX().Waiting()) }))
 	}
 	add(services.Notifications, m.deliveries.all()...)

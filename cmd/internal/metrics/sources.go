@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ledge/bridge/edgex"
 	"ledge/bridge/zeromq"
 	"ledge/cmd/internal/retention"
 	"ledge/handlers/access"
@@ -93,8 +94,8 @@ func (m *Meters) callbackCounts() []withLabels[uint64] {
 	}
 }
 
-func (m *Meters) edgexPublished() []withLabels[uint64] {
-	published, not := m.Events.Published()
+func listPublished(e *edgex.Events) []withLabels[uint64] {
+	published, not := e.Published()
 	list := []withLabels[uint64]{{published, []string{"published"}}}
 	for _, reason := range slices.Sorted(maps.Keys(not)) {
 		list = append(list, withLabels[uint64]{not[reason], []string{reason}})
