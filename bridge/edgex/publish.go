@@ -24,6 +24,11 @@ type EventsOptions struct {
 	Readings interface {
 		Follow(ctx context.Context, from uint64, f func([]domain.Recorded) error) error
 	}
+	// Changes follows the changes of entities, and Whole returns a change of an entity with the whole entity.
+	Changes interface {
+		Follow(ctx context.Context, from uint64, f func([]domain.Recorded) error) error
+	}
+	Whole func(context.Context, domain.Recorded) (domain.Recorded, error)
 	// CoreData serves GET /api/v2/event/id/…, in the name of the bus.
 	CoreData http.Handler
 	// Own is the origin of the events that came over the bus: they are on the bus already.
@@ -50,7 +55,7 @@ const (
 // publishTries is how often an event is read from core-data, or published, before it is given up.
 const publishTries = 5
 
-// Events publishes the events that core-data has recorded, as core-data of EdgeX does.
+// Events publishes the events that core-data has recorded, and the system events of core-metadata, as EdgeX 2.3 does.
 type Events struct {
 	o EventsOptions
 
@@ -76,37 +81,48 @@ func (e *Events) Run(ctx context.Context, from uint64) error {
 	}
 	return e.o.Readings.Follow(ctx, from, func(group []domain.Recorded) error {
 		for _, r := range group {
-			if id, binary := addedIn(r.Event); id != "" && r.Origin != e.o.Own && e.o.Heard() {
-				e.publish(ctx, r, id, binary)
+			if a := addedIn(r.Event); a.id != "" && r.Origin != e.o.Own && e.o.Heard() {
+				e.publish(ctx, a.id, func() (Message, error) { return e.message(ctx, r, a) })
 			}
 		}
 		return ctx.Err()
 	})
 }
 
-// addedIn returns the id of the event that a record adds, "" if it adds none, and whether a reading of it is binary.
-func addedIn(event domain.Event) (id string, binary bool) {
-	switch a := event.(type) {
-	case domain.DataEventAdded:
-		for _, r := range a.Readings {
-			binary = binary || r.ValueType == domain.Binary
-		}
-		return a.Event.ID, binary
-	case domain.ReadingPosted:
-		return a.Event, a.ValueType == domain.Binary
-	}
-	return "", false
+// added is an event that a record adds.
+type added struct {
+	id     string
+	bytes  int64 // of its values
+	binary bool  // a value is binary
 }
 
-// publish publishes one event. An event that core-data does not have any more is left out.
-func (e *Events) publish(ctx context.Context, r domain.Recorded, id string, binary bool) {
+// addedIn returns the event that a record adds; the id is "" if it adds none.
+func addedIn(event domain.Event) (a added) {
+	switch e := event.(type) {
+	case domain.DataEventAdded:
+		a.id = e.Event.ID
+		for _, r := range e.Readings {
+			a.bytes += r.Size
+			a.binary = a.binary || r.ValueType == domain.Binary
+		}
+	case domain.ReadingPosted:
+		a = added{e.Event, e.Size, e.ValueType == domain.Binary}
+	}
+	return a
+}
+
+// publish publishes a message. The name is its event or its entity, for the log. A message of a removed event is left out.
+func (e *Events) publish(ctx context.Context, name string, newMessage func() (Message, error)) {
 	var err error
 	for try := 0; try < publishTries && ctx.Err() == nil; try++ {
 		if try > 0 {
 			pauseFor(ctx, e.o.Pause)
 		}
 		var m Message
-		if m, err = e.message(ctx, r, id, binary); err == nil {
+		if m, err = newMessage(); err == nil {
+			err = e.checkLength(int64(len(m.Data)))
+		}
+		if err == nil {
 			err = e.o.Publish(m)
 		}
 		switch {
@@ -118,40 +134,54 @@ func (e *Events) publish(ctx context.Context, r domain.Recorded, id string, bina
 		case errors.Is(err, errGone):
 			return
 		case errors.Is(err, errTooLarge):
-			e.unpublish(id, byLength, err)
+			e.unpublish(name, byLength, err)
 			return
 		}
 	}
 	if ctx.Err() == nil {
-		e.unpublish(id, byAnswer, err)
+		e.unpublish(name, byAnswer, err)
 	}
+}
+
+// checkLength refuses a payload that is too long.
+func (e *Events) checkLength(bytes int64) error {
+	if bytes > int64(e.o.MaxBytes) {
+		return fmt.Errorf("%w: %d bytes of at most %d", errTooLarge, bytes, e.o.MaxBytes)
+	}
+	return nil
 }
 
 var errGone, errTooLarge = errors.New("the event was removed"), errors.New("the payload is too long")
 
 // message returns the message of an event: an AddEventRequest, in CBOR if a reading is binary, with the envelope in headers.
-func (e *Events) message(ctx context.Context, r domain.Recorded, id string, binary bool) (m Message, err error) {
+func (e *Events) message(ctx context.Context, r domain.Recorded, a added) (m Message, err error) {
+	if err := e.checkLength(a.bytes); err != nil {
+		return m, err // core-data need not read it
+	}
 	contentType := typeJSON
-	if binary {
+	if a.binary {
 		contentType = typeCBOR
 	}
-	text, err := e.read(ctx, id, contentType)
+	text, err := e.read(ctx, a.id, contentType)
 	if err != nil {
 		return m, err
 	}
-	if binary {
+	if a.binary {
 		m.Data, err = requestOf[cbor.RawMessage](text, decodeCBOR, cbor.Marshal)
 	} else {
 		m.Data, err = requestOf[json.RawMessage](text, json.Unmarshal, json.Marshal)
 	}
-	if err == nil && len(m.Data) > e.o.MaxBytes {
-		err = fmt.Errorf("%w: %d bytes of at most %d", errTooLarge, len(m.Data), e.o.MaxBytes)
-	}
 	m.Subject = publishedSubjects + strings.Join(r.Event.Subject(), ".") // the profile, the device and the source
-	m.Header = map[string][]string{
-		"ApiVersion": {"v2"}, "Content-Type": {contentType}, "ErrorCode": {"0"}, "RequestId": {""}, "X-Correlation-ID": {r.CorrelationID},
-	}
+	m.Header = headersOf(contentType, r.CorrelationID)
 	return m, err
+}
+
+// headersOf is the envelope of a message that Ledge publishes.
+func headersOf(contentType, correlation string) map[string][]string {
+	correlation, _ = domain.CutHops(correlation)
+	return map[string][]string{
+		"ApiVersion": {"v2"}, "Content-Type": {contentType}, "ErrorCode": {"0"}, "RequestId": {""}, "X-Correlation-ID": {correlation},
+	}
 }
 
 // publishedSubjects begins the subjects of the events that core-data publishes.
@@ -191,15 +221,15 @@ func requestOf[R ~[]byte](text []byte, decode func([]byte, any) error, encode fu
 	}{"v2", uuid.Must(uuid.NewV7()).String(), answered.Event})
 }
 
-// unpublish counts an event that is not published, and logs one in a minute.
-func (e *Events) unpublish(id, reason string, err error) {
+// unpublish counts a message that is not published, and logs one in a minute.
+func (e *Events) unpublish(name, reason string, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.unpublished[reason]++
 	if now := e.o.Now(); now.Sub(e.logged) >= loggedEvery {
 		e.logged = now
-		e.o.Logger.Warn("event not published on EdgeX's message bus; more are not logged for a minute",
-			"event", id, "reason", reason, "error", err)
+		e.o.Logger.Warn("not published on EdgeX's message bus; more are not logged for a minute",
+			"name", name, "reason", reason, "error", err)
 	}
 }
 

@@ -84,7 +84,7 @@ var (
 		{"ledge_edgex_refused_total", "Events on the bus since the start that were refused for good, by reason.", count},
 	}
 	ofEdgeXPublished = []measure[uint64]{
-		{"ledge_edgex_published_total", "Events of core-data that were to be published on the bus since the start, by result.", countLarge},
+		{"ledge_edgex_published_total", "Events and system events to publish on the bus since the start, by result.", countLarge},
 	}
 	ofEdgeXWaiting = []measure[uint64]{
 		{"ledge_edgex_waiting_messages", "Messages of EdgeX services on the bus that Ledge has not taken yet.", countLarge},

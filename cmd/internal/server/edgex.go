@@ -35,6 +35,7 @@ func newEvents(p *Server) *edgex.Events {
 	}
 	return edgex.NewEvents(edgex.EventsOptions{
 		Readings: p.Node.Readings.Appender, CoreData: coreDataAs(p, busReader), Own: busOrigin, MaxBytes: bus.EdgeXBytes,
+		Changes: p.Node.Changes.Appender, Whole: p.Node.Entities.Whole,
 		Heard:   func() bool { return p.bus.Clients() > 0 },
 		Publish: func(m edgex.Message) error { return p.bus.EdgeX().Publish(bus.Message(m)) },
 		Logger:  p.Logger, Now: p.Now,
@@ -50,10 +51,13 @@ func coreDataAs(p *Server, as domain.Identity) http.Handler {
 	})
 }
 
-// publishEvents returns the worker that publishes the events that are recorded from now on.
-func publishEvents(p *Server) func(context.Context) error {
-	from := p.Node.Readings.Recorded() + 1
-	return func(ctx context.Context) error { return p.events.Run(ctx, from) }
+// publishEvents returns the workers that publish the events and the system events that are recorded from now on.
+func publishEvents(p *Server) []func(context.Context) error {
+	readings, changes := p.Node.Readings.Recorded()+1, p.Node.Changes.Recorded()+1
+	return []func(context.Context) error{
+		func(ctx context.Context) error { return p.events.Run(ctx, readings) },
+		func(ctx context.Context) error { return p.events.RunChanges(ctx, changes) },
+	}
 }
 
 // takeReadings returns the worker that takes the events of EdgeX's message bus.

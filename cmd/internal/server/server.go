@@ -172,7 +172,7 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	p.inBackground(p.watch, spare.Run, p.meters.CountDeliveries)
 	p.running.Store(true)
 	p.servers.serve()
-	p.inBackground(takeReadings(p), publishEvents(p))
+	p.inBackground(append(publishEvents(p), takeReadings(p))...)
 	p.onClose(p.stopWorkers)
 	p.onClose(p.servers.shutdown)
 	p.onClose(p.Channels.Commands.Close) // their outcomes are recorded before the services have stopped

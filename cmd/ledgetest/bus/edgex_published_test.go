@@ -95,8 +95,8 @@ func TestEdgeXPublished(t *testing.T) {
 	if got := r.Event.Readings[0]; string(got.BinaryValue) != "\xff\xd8\xff picture" || got.MediaType != "image/jpeg" {
 		t.Errorf("got %+v", got)
 	}
-	post("\xff\xd8\xff" + strings.Repeat("x", 600<<10)) // too long for the bus
-	wantMetric(t, p, `ledge_edgex_published_total{result="published"} 2`)
+	post("\xff\xd8\xff" + strings.Repeat("x", 600<<10))                   // too long for the bus
+	wantMetric(t, p, `ledge_edgex_published_total{result="published"} 3`) // with the system event of the device
 	wantMetric(t, p, `ledge_edgex_published_total{result="too_large"} 1`)
 
 	client := buildBusClients(t).start(t, "2.3", p.NATS[strings.LastIndexByte(p.NATS, ':')+1:], "nats-core", "nats", "", "", "", "unused")
@@ -104,4 +104,64 @@ func TestEdgeXPublished(t *testing.T) {
 	post("\xff\xd8\xff again")
 	client.want("received edgex/events/core/sample-image/cam/jpeg")
 	next("edgex.events.core.sample-image.cam.jpeg", "application/cbor")
+}
+
+// TestEdgeXSystemEvents adds, changes, moves and removes a device. A NATS client hears the system events of EdgeX 2.3's core-metadata.
+// The former device service of a moved device has one too.
+func TestEdgeXSystemEvents(t *testing.T) {
+	t.Parallel()
+	p := ledgetest.StartSeed(t)
+	const other = `[{"apiVersion":"v2","service":{"name":"device-other","adminState":"UNLOCKED","baseAddress":"http://localhost:59999"}}]`
+	p.PostJSON(http.MethodPost, p.Metadata+"/api/v2/deviceservice", other, http.StatusCreated)
+	nc, _ := ledgetest.MustJetStream(t, p.NATS)
+	heard, err := nc.SubscribeSync("edgex.system-events.>")
+	if err == nil {
+		err = nc.Flush()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.AddDevice("cam")
+	patch := func(fields string) {
+		t.Helper()
+		body := `[{"apiVersion":"v2","device":{"name":"cam",` + fields + `}}]`
+		p.PostJSON(http.MethodPatch, p.Metadata+"/api/v2/device", body, http.StatusOK)
+	}
+	patch(`"adminState":"LOCKED"`)
+	patch(`"serviceName":"device-other"`)
+	a := p.Call(http.MethodDelete, p.Metadata+"/api/v2/device/name/cam", "", "", "X-Correlation-ID", "c-delete")
+	if a.Status != http.StatusOK {
+		t.Fatal(a)
+	}
+	for _, want := range []struct{ action, owner, service, state string }{
+		{"add", "device-rest", "device-rest", "UNLOCKED"},
+		{"update", "device-rest", "device-rest", "LOCKED"},
+		{"update", "device-rest", "device-other", "LOCKED"},
+		{"update", "device-other", "device-other", "LOCKED"},
+		{"delete", "device-other", "device-other", "LOCKED"},
+	} {
+		m, err := heard.NextMsg(ledgetest.Timeout)
+		if err != nil {
+			t.Fatal(want, err)
+		}
+		var e struct {
+			APIVersion, Type, Action, Source, Owner string
+			Tags                                    any
+			Details                                 struct{ ID, Name, ServiceName, ProfileName, AdminState string }
+			Timestamp                               int64
+		}
+		if err := json.Unmarshal(m.Data, &e); err != nil {
+			t.Fatal(err)
+		}
+		subject := "edgex.system-events.core-metadata.device." + want.action + "." + want.owner + ".sample-image"
+		d := e.Details
+		if m.Subject != subject || e.APIVersion != "v2" || e.Type != "device" || e.Action != want.action || e.Source != "core-metadata" ||
+			e.Owner != want.owner || e.Timestamp == 0 || d.Name != "cam" || uuid.Validate(d.ID) != nil || d.ServiceName != want.service ||
+			d.AdminState != want.state || m.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("want %v, got %s %s", want, m.Subject, m.Data)
+		}
+		if id := m.Header["X-Correlation-ID"]; want.action == "delete" && (len(id) != 1 || id[0] != "c-delete") {
+			t.Errorf("the correlation id is %q", id)
+		}
+	}
 }
