@@ -29,6 +29,7 @@ type Config struct {
 	listen          map[string]*listenAddress // by service
 	NATSHost        string
 	NATSPort        int
+	RedisPort       int
 	BusMaxBytes     Size
 	HubURL          texts
 	AllowInsecure   bool

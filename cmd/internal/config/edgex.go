@@ -55,3 +55,14 @@ func protocolCure(name string) string {
 	}
 	return ""
 }
+
+// redisCure checks redis-port.
+func redisCure(c *Config) string {
+	switch {
+	case c.RedisPort < -1 || c.RedisPort > 65535:
+		return "use a TCP port from 0 to 65535, or -1"
+	case c.RedisPort >= 0 && c.NATSPort < 0:
+		return "messages of Redis clients go to the NATS server: set nats-port too"
+	}
+	return ""
+}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ledge/bridge/edgex"
+	"ledge/bridge/redis"
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/channels"
 	"ledge/cmd/internal/check"
@@ -73,6 +74,8 @@ type Server struct {
 	instance      string        // id of this run, in the header that ends loops
 	meters        *metrics.Meters
 	bus           *bus.Bus           // the NATS server for clients; nil if it is off
+	redis         *redis.Server      // for Redis clients; nil if it is off
+	redisAddress  string             // at which it listens
 	readings      *edgex.Readings    // of EdgeX's message bus; nil without a bus
 	events        *edgex.Events      // for EdgeX's message bus; nil without a bus
 	registry      *registry.Registry // nil without the setting registry
@@ -150,6 +153,9 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	if err := p.startIdentities(ctx); err != nil {
 		return err
 	}
+	if err := openRedis(ctx, p); err != nil {
+		return err
+	}
 	if err := p.openChannels(ctx); err != nil {
 		return err
 	}
@@ -181,6 +187,9 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	var ready []any
 	for _, one := range services.All {
 		ready = append(ready, one.Key, p.servers.url(one.Name))
+	}
+	if p.redis != nil {
+		ready = append(ready, "redis", p.redisAddress)
 	}
 	ready = append(ready, "nats", p.bus.URL(), "pid", os.Getpid(), "data", p.Config.DataDir)
 	p.Logger.Info("ready", append(ready, p.tls.describeCA(p.Config.DataDir)...)...)

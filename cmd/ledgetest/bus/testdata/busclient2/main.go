@@ -1,7 +1,8 @@
 // Busclient2 publishes on the message bus with the client of EdgeX 2.3, and prints what it receives.
 //
-// It takes a port, nats-core or nats-jetstream, nats or json, a user and a password, the file of a CA, and a topic. Each line of its input is
-// the payload of a message. It prints "ready" when it has subscribed, "published" after each message, and "received TOPIC" for each that it gets.
+// It takes a port, nats-core, nats-jetstream or redis, nats or json, a user and a password, the file of a CA, and a topic.
+// Each line of its input is the payload of a message. It prints "ready" when it has subscribed, with redis when it has connected,
+// "published" after each message, and "received TOPIC" for each that it gets.
 package main
 
 import (
@@ -33,6 +34,9 @@ func run(args []string) error {
 		"DefaultPubRetryAttempts": "2", "Subject": "edgex/#", "ConnectTimeout": "10",
 	}
 	host := types.HostInfo{Host: "127.0.0.1", Port: n, Protocol: "tcp"}
+	if kind == "redis" {
+		host.Protocol = "redis"
+	}
 	if ca != "" {
 		host.Protocol = "tls"
 		options["Username"], options["Password"], options["CaFile"] = user, password, ca
@@ -43,6 +47,9 @@ func run(args []string) error {
 	}
 	if err := client.Connect(); err != nil {
 		return err
+	}
+	if kind == "redis" {
+		return publish(client, topic)
 	}
 	messages, failed := make(chan types.MessageEnvelope, 100), make(chan error, 100)
 	if err := client.Subscribe([]types.TopicChannel{{Topic: "edgex/events/#", Messages: messages}}, failed); err != nil {
@@ -58,6 +65,11 @@ func run(args []string) error {
 			fmt.Println("failed:", err)
 		}
 	}()
+	return publish(client, topic)
+}
+
+// publish publishes each line of the input.
+func publish(client messaging.MessageClient, topic string) error {
 	fmt.Println("ready")
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		ctx := context.WithValue(context.WithValue(context.Background(), "X-Correlation-ID", "c-2"), "Content-Type", "application/json") //nolint
