@@ -52,7 +52,8 @@ func TestAttackConsumersUnread(t *testing.T) {
 	postMany(a.Node, t, 100, 200<<10)
 	reader := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}, Timeout: ledgetest.Timeout}
 	_, js := ledgetest.MustJetStream(t, a.NATS, nats.SetCustomDialer(&reader))
-	c, err := js.OrderedConsumer(t.Context(), "LEDGE_READINGS", jetstream.OrderedConsumerConfig{})
+	// An ordered consumer would be made anew for each fetch, and wait for a place among the 100.
+	c, err := js.CreateConsumer(t.Context(), "LEDGE_READINGS", jetstream.ConsumerConfig{AckPolicy: jetstream.AckNonePolicy})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,7 @@ func TestAttackConsumersUnread(t *testing.T) {
 			t.Fatalf("ledge ended: %v\n%s", a.Err, a.Log)
 		default:
 		}
-		if _, err := c.Next(jetstream.FetchMaxWait(ledgetest.Timeout)); err != nil && !errors.Is(err, nats.ErrTimeout) {
+		if _, err := c.Next(jetstream.FetchMaxWait(time.Second)); err != nil && !errors.Is(err, nats.ErrTimeout) {
 			t.Fatalf("another's consumer: %v", err)
 		}
 	}
@@ -126,7 +127,7 @@ func readAgain(ctx context.Context, t *testing.T, js jetstream.JetStream) {
 			return
 		}
 		for next := uint64(1); next <= s.CachedInfo().State.LastSeq && ctx.Err() == nil; next++ {
-			m, err := c.Next(jetstream.FetchMaxWait(ledgetest.Timeout))
+			m, err := c.Next(jetstream.FetchMaxWait(time.Second))
 			if err != nil {
 				t.Error(err)
 				return
