@@ -185,7 +185,7 @@ func TestDiskFullWithoutReserve(t *testing.T) {
 				f.postOne(100)
 			}
 			for tries := 0; tries < 20 && f.failed() < 2 && !f.gaveUp(); tries++ {
-				f.hitTheEnd(t, filepath.Join(disk, "filler"), tt.atOnce)
+				f.hitTheEnd(t, filepath.Join(disk, "filler"), tt.atOnce, int64(tries%2)<<21)
 			}
 			t.Logf("%d changes and %d readings acknowledged, %d writes failed, given up: %v", len(f.devices), len(f.readings), f.failed(), f.gaveUp())
 			if f.failed() == 0 && !f.gaveUp() {
@@ -202,15 +202,20 @@ func TestDiskFullWithoutReserve(t *testing.T) {
 	}
 }
 
-// hitTheEnd fills the disk while a large request is being written, and makes room again.
-func (f *fuller) hitTheEnd(t *testing.T, filler string, atOnce bool) {
+// hitTheEnd has a large request written to a disk without room for it, and makes room again. If left is 0, it fills the disk meanwhile. On
+// a busy machine the disk is then full before the request, which is refused without a write. Otherwise so many bytes are left before.
+func (f *fuller) hitTheEnd(t *testing.T, filler string, atOnce bool, left int64) {
 	t.Helper()
 	before, answered := f.failed(), make(chan struct{})
-	ledgetest.FillDisk(t, filler, 16<<20)
+	if left > 0 {
+		ledgetest.FillDisk(t, filler, left)
+	} else {
+		ledgetest.FillDisk(t, filler, 16<<20)
+	}
 	var wg sync.WaitGroup
 	wg.Go(func() { defer close(answered); f.addLarge(24) })
 	wg.Go(func() { f.postOne(5000) })
-	ledgetest.FillDisk(t, filler, 0)
+	ledgetest.FillDisk(t, filler, left)
 	if atOnce {
 		ledgetest.Until(t, "a failed write or an answer", func() bool {
 			select {
