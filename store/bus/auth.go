@@ -59,9 +59,12 @@ func (b *Bus) admit(c server.ClientAuthentication, s *session, login *server.Cli
 		}
 		return b.register(c, feedAccount, "open", usesAll())
 	}
-	found, err := b.identify(s, login)
+	found, err := b.identify(s, login.Username, login.Password, login.Token)
 	if err != nil {
 		return err
+	}
+	if role := found.identity.Role; !role.May(domain.MayRead) {
+		return refusal{byRole, fmt.Errorf("role %s may not read; NATS clients need %s", role, domain.RolesThatMay(domain.MayRead))}
 	}
 	found.cid = c.GetID()
 	if err := letIn(b, s, found); err != nil {
@@ -95,8 +98,7 @@ func letIn(b *Bus, s *session, a access) error {
 }
 
 // identify checks the login of a client.
-func (b *Bus) identify(s *session, login *server.ClientOpts) (access, error) {
-	user, password, token := login.Username, login.Password, login.Token
+func (b *Bus) identify(s *session, user, password, token string) (access, error) {
 	if user == "" && password == "" && token == "" {
 		return access{}, refusal{byCredentials, errors.New("no user and password, and no token")}
 	}
@@ -108,10 +110,6 @@ func (b *Bus) identify(s *session, login *server.ClientOpts) (access, error) {
 	identity, err := b.o.Login(ctx, user, password, token, s.client)
 	if err != nil {
 		return access{}, refusalOf(err)
-	}
-	if !identity.Role.May(domain.MayRead) {
-		err = fmt.Errorf("role %s may not read; NATS clients need %s", identity.Role, domain.RolesThatMay(domain.MayRead))
-		return access{}, refusal{byRole, err}
 	}
 	return access{identity: identity, token: token}, nil
 }
@@ -163,7 +161,7 @@ func (b *Bus) recheckAgain(ctx context.Context) {
 func (b *Bus) recheck(tokens bool) {
 	for s, a := range b.gate.identified() {
 		if !b.o.Still(a.identity) || tokens && b.expired(s, a) {
-			b.o.Logger.Warn("NATS client cut off: its identity has lost its rights, or has new credentials",
+			b.o.Logger.Warn(s.protocol+" client cut off: its identity has lost its rights, or has new credentials",
 				"client", s.client, "actor", a.identity.Actor)
 			b.gate.count(byEnd)
 			s.close()

@@ -4,7 +4,8 @@
 // A copy is a projection: Ledge does not read it, it may lag, and it is filled again from the log if it is lost.
 // Clients subscribe to events. Auditors and administrators also have JetStream consumers on the copies. Clients cannot change them.
 //
-// [EdgeX] is the stream of EdgeX's message bus, on which EdgeX services publish. Ledge takes its messages.
+// [EdgeX] is the stream of EdgeX's message bus, on which EdgeX services publish, also with Redis; see [ServeRedis]. Ledge takes its
+// messages.
 package bus
 
 import (
@@ -125,12 +126,14 @@ type Bus struct {
 	memory *memory
 	copies []*copier
 	edgex  *EdgeX
+	redis  *redisServer // nil without Redis clients
 
 	mu     sync.Mutex // guards the fields below
 	server *server.Server
 	conn   *nats.Conn
 	failed error // of the last server, if it is not running
 
+	alive   context.Context // until Close
 	stop    context.CancelFunc
 	running sync.WaitGroup
 }
@@ -150,6 +153,7 @@ func Open(ctx context.Context, o Options, logs ...*store.Appender) (*Bus, error)
 	}
 	b.edgex = newEdgeX(b, logs)
 	ctx, b.stop = context.WithCancel(context.Background())
+	b.alive = ctx
 	b.running.Go(func() { b.run(ctx) })
 	b.running.Go(func() { b.memory.watch(ctx) })
 	b.running.Go(func() { b.recheckAgain(ctx) })
@@ -373,6 +377,9 @@ func (b *Bus) Close() {
 	}
 	b.stop()
 	b.gate.listener.Close()
+	if b.redis != nil {
+		b.redis.listener.Close()
+	}
 	b.running.Wait()
 	b.gate.working.Wait()
 }

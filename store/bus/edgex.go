@@ -197,12 +197,13 @@ func (e *EdgeX) Publish(m Message) error {
 	return conn.PublishMsg(message)
 }
 
-// PublishAcknowledged publishes a message, and returns when the stream has it. After an error of ctx the stream may have it too.
-func (e *EdgeX) PublishAcknowledged(ctx context.Context, m Message) error {
-	if e == nil || e.conn.Load() == nil {
+// publishAcknowledged publishes a message, and returns when the stream has it. After an error of ctx the stream may have it too.
+func (e *EdgeX) publishAcknowledged(ctx context.Context, m Message) error {
+	conn := e.conn.Load()
+	if conn == nil {
 		return errors.New("the bus is not running; try again")
 	}
-	js, err := jetstream.New(e.conn.Load())
+	js, err := jetstream.New(conn)
 	if err != nil {
 		return err
 	}

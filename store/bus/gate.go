@@ -29,17 +29,20 @@ type gate struct {
 
 	mu       sync.Mutex // guards the fields below
 	server   *server.Server
-	sessions map[string]*session // by remote address
+	sessions map[string]*session // by their keys
 	rates    map[string]*rate.Limiter
 	opened   sync.Once
+	ready    chan struct{} // closed by the first call of open
 	working  sync.WaitGroup
 }
 
 // session is the connection of a client, with the connection inside the server that it is connected to.
 type session struct {
-	outside, inside net.Conn
+	outside, inside net.Conn // the same for a Redis client
 	client, address string
+	protocol        string // NATS or Redis
 	since           time.Time
+	rate            *rate.Limiter   // of the bytes that the client sends
 	alive           context.Context // until the connection ends
 	end             context.CancelFunc
 
@@ -64,7 +67,7 @@ const (
 
 func newGate(o Options, l net.Listener) *gate {
 	g := &gate{listener: l, log: o.Logger, tls: o.TLS != nil, arrived: arrivedMost, most: o.Connections, refusals: newRefusals(),
-		sessions: map[string]*session{}, rates: map[string]*rate.Limiter{}}
+		sessions: map[string]*session{}, rates: map[string]*rate.Limiter{}, ready: make(chan struct{})}
 	if o.Descriptors > 0 {
 		g.most = min(g.most, max(o.Descriptors*3/4, 1))
 		g.arrived = min(g.arrived, max(o.Descriptors-g.most, 1))
@@ -77,7 +80,10 @@ func (g *gate) open(s *server.Server) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.server = s
-	g.opened.Do(func() { g.working.Go(g.run) })
+	g.opened.Do(func() {
+		close(g.ready)
+		g.working.Go(g.run)
+	})
 }
 
 // close ends all sessions, and refuses connections until the next call of open.
@@ -90,25 +96,28 @@ func (g *gate) close() {
 	}
 }
 
-// run accepts connections until the listener is closed.
-func (g *gate) run() {
+// run accepts NATS clients until the listener is closed.
+func (g *gate) run() { g.acceptAll(g.listener, g.enter) }
+
+// acceptAll accepts connections until the listener is closed.
+func (g *gate) acceptAll(l net.Listener, enter func(net.Conn)) {
 	for wait := time.Duration(0); ; {
-		conn, err := g.listener.Accept()
+		conn, err := l.Accept()
 		switch {
 		case err == nil:
 			wait = 0
-			g.enter(conn)
+			enter(conn)
 		case errors.Is(err, net.ErrClosed):
 			return
 		default: // such as no free descriptor
 			wait = min(max(2*wait, 5*time.Millisecond), time.Second)
-			g.log.Warn("NATS client not accepted", "error", err, "pause", wait)
+			g.log.Warn("client of the bus not accepted", "error", err, "pause", wait)
 			pauseFor(wait, nil)
 		}
 	}
 }
 
-// enter adds a new connection. It never refuses: if there are too many, it closes the oldest that has not logged in.
+// enter adds a new connection of a NATS client. It never refuses: if there are too many, it closes the oldest that has not logged in.
 func (g *gate) enter(conn net.Conn) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -121,16 +130,53 @@ func (g *gate) enter(conn net.Conn) {
 		conn.Close()
 		return
 	}
-	address := conn.RemoteAddr().String()
-	s := &session{outside: conn, inside: inside, client: domain.ClientOf(address), address: address, since: time.Now()}
+	s := g.addSession(conn, inside, "NATS")
+	g.working.Go(func() { g.toClient(s) })
+	g.working.Go(func() { g.fromClient(s) })
+}
+
+// addRedis adds a new connection of a Redis client as enter does; nil while the server is not running.
+func (g *gate) addRedis(conn net.Conn) *session {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.server == nil {
+		conn.Close()
+		return nil
+	}
+	return g.addSession(conn, conn, "Redis")
+}
+
+// addSession adds a session. The lock is held.
+func (g *gate) addSession(outside, inside net.Conn, protocol string) *session {
+	address := outside.RemoteAddr().String()
+	s := &session{
+		outside: outside, inside: inside, client: domain.ClientOf(address), address: address, protocol: protocol, since: time.Now(),
+	}
 	s.alive, s.end = context.WithCancel(context.Background())
 	if g.arriving() >= g.arrived {
 		g.oldestArrived().close()
 	}
-	g.sessions[address] = s
-	limit := g.rateOf(s.client)
-	g.working.Go(func() { g.toClient(s) })
-	g.working.Go(func() { g.fromClient(s, limit) })
+	g.sessions[s.key()] = s
+	s.rate = g.rateOf(s.client)
+	return s
+}
+
+// key is the key of a session in the gate: one client may have the same address for two listeners.
+func (s *session) key() string { return s.protocol + " " + s.address }
+
+// leave ends and forgets a session.
+func (g *gate) leave(s *session) {
+	s.close()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.sessions, s.key())
+}
+
+// isIn reports whether a client has logged in.
+func (g *gate) isIn(s *session) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return s.in
 }
 
 // arriving returns how many sessions have not logged in. The lock is held.
@@ -194,12 +240,7 @@ func (s *session) close() {
 
 // toClient copies from the server to the client, until one of them ends. A client that does not read for [writeWait] is cut off.
 func (g *gate) toClient(s *session) {
-	defer func() {
-		s.close()
-		g.mu.Lock()
-		delete(g.sessions, s.address)
-		g.mu.Unlock()
-	}()
+	defer g.leave(s)
 	buffer := make([]byte, copyBytes)
 	for first := true; ; first = false {
 		n, err := s.inside.Read(buffer)
@@ -221,7 +262,7 @@ func (g *gate) toClient(s *session) {
 }
 
 // fromClient copies from the client to the server, until one of them ends.
-func (g *gate) fromClient(s *session, limit *rate.Limiter) {
+func (g *gate) fromClient(s *session) {
 	defer s.close()
 	if _, err := s.inside.Write(proxyLine(s.outside)); err != nil {
 		return
@@ -229,7 +270,7 @@ func (g *gate) fromClient(s *session, limit *rate.Limiter) {
 	buffer := make([]byte, copyBytes)
 	for {
 		n, err := s.outside.Read(buffer)
-		if err != nil || limit.WaitN(s.alive, n) != nil {
+		if err != nil || s.rate.WaitN(s.alive, n) != nil {
 			return
 		}
 		if _, err := s.inside.Write(buffer[:n]); err != nil {
@@ -249,11 +290,11 @@ func proxyLine(c net.Conn) []byte {
 	return fmt.Appendf(nil, "PROXY %s %s %s %d %d\r\n", family, from.IP, to.IP, from.Port, to.Port)
 }
 
-// sessionAt returns the session of a remote address, or nil.
+// sessionAt returns the session of the NATS client at a remote address, or nil.
 func (g *gate) sessionAt(address string) *session {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.sessions[address]
+	return g.sessions["NATS "+address]
 }
 
 // admit notes that a client has logged in, within the limits of connections.
@@ -283,7 +324,8 @@ func (g *gate) refuse(s *session, why error) {
 		reason = r.reason
 	}
 	if g.add(reason, s.client, time.Now()) {
-		g.log.Warn("NATS client refused; more refusals of this address are not logged for a minute", "client", s.client, "reason", why)
+		g.log.Warn(s.protocol+" client refused; more refusals of this address are not logged for a minute",
+			"client", s.client, "reason", why)
 	}
 }
 
@@ -300,13 +342,13 @@ func (g *gate) identified() map[*session]access {
 	return all
 }
 
-// loggedIn returns the sessions that have logged in, by their connections in the server.
+// loggedIn returns the sessions of NATS clients that have logged in, by their connections in the server.
 func (g *gate) loggedIn() map[uint64]*session {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	all := map[uint64]*session{}
 	for _, s := range g.sessions {
-		if s.in {
+		if s.in && s.protocol == "NATS" {
 			all[s.access.cid] = s
 		}
 	}
@@ -321,7 +363,7 @@ func (g *gate) clientOf(cid uint64) string {
 	return ""
 }
 
-// Clients returns the number of clients that have logged in.
+// Clients returns the number of NATS clients that have logged in.
 func (b *Bus) Clients() int {
 	if b == nil {
 		return 0

@@ -31,10 +31,7 @@ func (p *Server) startAccess() error {
 	a := newAuthenticator(p.Config, p.identities, p.secrets, key, p.Channels.Guard, p.identities.Uses.Used, p.Logger)
 	p.inBackground(a.Run)
 	p.access = &access.Access{Authenticator: a, Open: !p.Config.Secure, Still: p.still, Refusals: &access.Refusals{Logger: p.Logger}}
-	p.identities.OnChange = func() {
-		p.bus.Recheck()
-		p.redis.Recheck()
-	}
+	p.identities.OnChange = p.bus.Recheck
 	p.authenticator.Store(a)
 	return nil
 }

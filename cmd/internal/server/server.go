@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"ledge/bridge/edgex"
-	"ledge/bridge/redis"
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/channels"
 	"ledge/cmd/internal/check"
@@ -74,8 +73,7 @@ type Server struct {
 	instance      string        // id of this run, in the header that ends loops
 	meters        *metrics.Meters
 	bus           *bus.Bus           // the NATS server for clients; nil if it is off
-	redis         *redis.Server      // for Redis clients; nil if it is off
-	redisAddress  string             // at which it listens
+	redisAddress  string             // at which the bus listens for Redis clients; "" if it does not
 	readings      *edgex.Readings    // of EdgeX's message bus; nil without a bus
 	events        *edgex.Events      // for EdgeX's message bus; nil without a bus
 	registry      *registry.Registry // nil without the setting registry
@@ -188,7 +186,7 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	for _, one := range services.All {
 		ready = append(ready, one.Key, p.servers.url(one.Name))
 	}
-	if p.redis != nil {
+	if p.redisAddress != "" {
 		ready = append(ready, "redis", p.redisAddress)
 	}
 	ready = append(ready, "nats", p.bus.URL(), "pid", os.Getpid(), "data", p.Config.DataDir)

@@ -73,7 +73,7 @@ func (p *Server) busOptions() (*bus.Options, error) {
 	}
 	o := &bus.Options{
 		Host: p.addresses.Host("nats-host", c.NATSHost), Port: c.NATSPort, Dir: c.Paths().Bus(), MaxBytes: int64(c.BusMaxBytes),
-		Descriptors: natsDescriptors(p), Logger: p.Logger,
+		Descriptors: p.files.NATS, Logger: p.Logger,
 	}
 	if c.Secure {
 		o.TLS, o.Login, o.Still = p.tls.nats, p.natsLogin, p.natsStill
@@ -102,7 +102,7 @@ func (p *Server) openChannels(ctx context.Context) (err error) {
 	if at, err := url.Parse(p.bus.URL()); err == nil && at.Host != "" {
 		own[portOf(at.Host)] = "NATS clients"
 	}
-	if p.redis != nil {
+	if p.redisAddress != "" {
 		own[portOf(p.redisAddress)] = "Redis clients"
 	}
 	c := p.Config

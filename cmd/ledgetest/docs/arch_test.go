@@ -42,7 +42,6 @@ var bridgeParts = []struct {
 	{"mail", []string{"bridge/outward"}, "it knows SMTP and nothing of subscriptions", []string{"github.com/wneessen/go-mail"}},
 	{"mqtt", []string{"bridge/outward"}, "it knows MQTT and nothing of subscriptions", []string{"github.com/eclipse/paho.mqtt.golang"}},
 	{"outward", nil, "it is what all channels share", nil},
-	{"redis", []string{"domain", "bridge/edgex"}, "it sees the bus through an interface", nil},
 	{"rest", []string{"bridge/outward"}, "it knows HTTP and nothing of subscriptions", nil},
 	{"zeromq", []string{"domain/z85"}, "a socket knows nothing of what it carries", []string{"github.com/go-zeromq/zmq4", "golang.org/x/crypto/nacl/"}},
 }

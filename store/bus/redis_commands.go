@@ -1,34 +1,30 @@
-package redis
+package bus
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
-
-	"ledge/bridge/edgex"
-	"ledge/domain"
 )
 
 // publishWait is how long a message may wait for the acknowledgement of the stream.
-const publishWait = loginWait
+const publishWait = ackWait
 
 // errQuit ends a connection after its last reply.
 var errQuit = errors.New("the client has quit")
 
-// answer returns the reply to a command, without its line end. After the error the connection ends.
-func (s *Server) answer(c *client, args [][]byte) (string, error) {
+// answer returns the reply to a command, without its line end. After the error the connection ends. in tells whether the client has
+// logged in.
+func (r *redisServer) answer(s *session, in *bool, args [][]byte) (string, error) {
 	name := strings.ToUpper(string(args[0]))
 	switch name {
 	case "AUTH":
-		return s.login(c, args[1:])
+		return r.authenticate(s, in, args[1:])
 	case "QUIT":
 		return "+OK", errQuit
 	case "HELLO": // clients of Redis 6 and later go on with RESP2
 		return "-ERR unknown command 'HELLO'", nil
 	}
-	if !c.isIn() {
+	if !*in {
 		return "-NOAUTH Authentication required.", nil
 	}
 	switch name {
@@ -48,20 +44,20 @@ func (s *Server) answer(c *client, args [][]byte) (string, error) {
 		if len(args) != 3 {
 			return "-ERR wrong number of arguments for 'publish' command", nil
 		}
-		return s.publish(c, string(args[1]), args[2]), nil
+		return r.publish(s, string(args[1]), args[2]), nil
 	}
 	return fmt.Sprintf("-ERR unknown command %.40q; Ledge has AUTH, PING, PUBLISH, SELECT and QUIT", name), nil
 }
 
 // publish publishes a message, and returns the reply when the stream has it. The reply of Redis is the number of receivers, which is not
 // known here: it is 0.
-func (s *Server) publish(c *client, channel string, text []byte) string {
+func (r *redisServer) publish(s *session, channel string, text []byte) string {
 	if err := checkChannel(channel); err != nil {
 		return "-ERR " + err.Error()
 	}
-	ctx, cancel := context.WithTimeout(c.alive, publishWait)
+	ctx, cancel := s.limited(publishWait)
 	defer cancel()
-	if err := s.o.Publish(ctx, edgex.FromRedis(channel, text)); err != nil {
+	if err := r.bus.edgex.publishAcknowledged(ctx, r.decode(channel, text)); err != nil {
 		return "-ERR not published: " + oneLine(err)
 	}
 	return ":0"
@@ -83,56 +79,26 @@ func checkChannel(channel string) error {
 	return nil
 }
 
-// login lets a client in. The password may be a token.
-func (s *Server) login(c *client, args [][]byte) (string, error) {
-	if s.o.Login == nil {
+// authenticate is the command AUTH, with a password or with a user and a password. The password may be a token.
+func (r *redisServer) authenticate(s *session, in *bool, args [][]byte) (string, error) {
+	if r.bus.o.Login == nil {
 		return "+OK", nil
 	}
 	if len(args) < 1 || len(args) > 2 {
 		return "-ERR wrong number of arguments for 'auth' command", nil
 	}
-	user, password := "", string(args[len(args)-1])
+	user := ""
 	if len(args) == 2 {
 		user = string(args[0])
 	}
-	err := s.identify(c, user, password)
-	if err != nil {
-		s.logRefusal(c, err)
+	if err := r.login(s, user, string(args[len(args)-1])); err != nil {
 		return "-WRONGPASS " + oneLine(err), errQuit
 	}
+	*in = true
 	return "+OK", nil
-}
-
-func (s *Server) identify(c *client, user, password string) error {
-	ctx, cancel := context.WithTimeout(c.alive, loginWait)
-	defer cancel()
-	token := ""
-	if user == "" || strings.HasPrefix(password, "ledge_") {
-		user, password, token = "", "", password
-	}
-	identity, err := s.o.Login(ctx, user, password, token, c.client)
-	if err != nil {
-		return err
-	}
-	if !identity.Role.May(domain.MayUseBus) {
-		return fmt.Errorf("role %s may not use the bus; use a token of the role %s", identity.Role, domain.RolesThatMay(domain.MayUseBus))
-	}
-	return s.admit(c, identity, token)
 }
 
 // oneLine returns an error as the text of a reply.
 func oneLine(err error) string {
 	return strings.NewReplacer("\r", " ", "\n", " ").Replace(err.Error())
-}
-
-// refusalLogged is the time between two lines about refused clients.
-const refusalLogged = time.Minute
-
-func (s *Server) logRefusal(c *client, why error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if now := time.Now(); s.logged.IsZero() || now.Sub(s.logged) >= refusalLogged {
-		s.logged = now
-		s.o.Logger.Warn("Redis client refused; more refusals are not logged for a minute", "client", c.client, "reason", why)
-	}
 }

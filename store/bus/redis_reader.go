@@ -1,21 +1,17 @@
-package redis
+package bus
 
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"strconv"
-
-	"golang.org/x/time/rate"
 )
 
 const (
 	// commandMost is the most bytes of one command: the longest message of the bus with a margin.
-	commandMost = 768<<10 + 16<<10
+	commandMost = payloadMost + 16<<10
 	// argumentsMost is how many arguments one command may have.
 	argumentsMost = 32
 	// earlyMost is the most bytes of one command before the login.
@@ -75,22 +71,4 @@ func readLength(r *bufio.Reader, kind byte) (int, error) {
 		return 0, fmt.Errorf("%w: invalid length %.20q; send a decimal number", errProtocol, line[1:])
 	}
 	return n, nil
-}
-
-// limited reads from a connection at the rate of its client.
-type limited struct {
-	net.Conn
-	rate  *rate.Limiter
-	alive context.Context
-}
-
-// Read implements io.Reader.
-func (l limited) Read(b []byte) (int, error) {
-	n, err := l.Conn.Read(b)
-	if n > 0 {
-		if err := l.rate.WaitN(l.alive, n); err != nil {
-			return 0, err
-		}
-	}
-	return n, err
 }
