@@ -18,8 +18,8 @@ const eventSubjects = "edgex.events.device."
 // source names the origin of an event.
 type source struct{ profile, device, resource string }
 
-// sourceOf returns the source of the last three levels of a subject, in which names may be percent-encoded. EdgeX 3 and 4 have the name of
-// the device service before them.
+// sourceOf returns the source of the last three levels of a subject, in which names may be percent-encoded. Two slashes are a point, which
+// MQTT clients may have in a name. EdgeX 3 and 4 have the name of the device service before them.
 func sourceOf(subject string) (source, error) {
 	levels := strings.Split(strings.TrimPrefix(subject, eventSubjects), ".")
 	if len(levels) < 3 {
@@ -27,7 +27,7 @@ func sourceOf(subject string) (source, error) {
 	}
 	levels = levels[len(levels)-3:]
 	for i, level := range levels {
-		name, err := url.PathUnescape(level)
+		name, err := url.PathUnescape(strings.ReplaceAll(level, "//", "."))
 		if err != nil || name == "" {
 			return source{}, fmt.Errorf("the topic has the level %.80q, which is not a name", level)
 		}

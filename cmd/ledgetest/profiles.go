@@ -48,9 +48,9 @@ func ManyResourcesYAML(name string, n int) string {
 // The tests in this file are named after the numbered rows of the specification that Ledge was built to.
 
 // StartSeed starts a node whose log has all lines.
-func StartSeed(t *testing.T) *Node {
+func StartSeed(t *testing.T, flags ...string) *Node {
 	t.Helper()
-	return Start(t, t.TempDir(), "--log-level", "debug")
+	return Start(t, t.TempDir(), append(flags, "--log-level", "debug")...)
 }
 
 // Upload posts a profile file as multipart form data with one part named part.

@@ -50,7 +50,7 @@ func (a authenticator) Check(c server.ClientAuthentication) bool {
 
 // admit finds out the identity of a client, and gives it its account and permissions.
 func (b *Bus) admit(c server.ClientAuthentication, s *session, login *server.ClientOpts) error {
-	if b.o.TLS != nil && c.GetTLSConnectionState() == nil {
+	if b.o.TLS != nil && s.protocol == overNATS && c.GetTLSConnectionState() == nil { // the listener of others has TLS
 		return refusal{byTLS, errors.New("it does not use TLS")}
 	}
 	if b.o.Login == nil {
@@ -65,6 +65,10 @@ func (b *Bus) admit(c server.ClientAuthentication, s *session, login *server.Cli
 	}
 	if role := found.identity.Role; !role.May(domain.MayRead) {
 		return refusal{byRole, fmt.Errorf("role %s may not read; NATS clients need %s", role, domain.RolesThatMay(domain.MayRead))}
+	}
+	if role := found.identity.Role; s.protocol != overNATS && !role.May(domain.MayUseBus) {
+		const says = "role %s may not use EdgeX's message bus; %s clients need %s"
+		return refusal{byRole, fmt.Errorf(says, role, s.protocol, domain.RolesThatMay(domain.MayUseBus))}
 	}
 	found.cid = c.GetID()
 	if err := letIn(b, s, found); err != nil {
@@ -91,8 +95,10 @@ func letIn(b *Bus, s *session, a access) error {
 	}
 	ctx, cancel := s.limited(restMost)
 	defer cancel()
-	for _, c := range b.copies {
-		c.await(ctx)
+	if s.protocol == overNATS {
+		for _, c := range b.copies {
+			c.await(ctx)
+		}
 	}
 	return nil
 }

@@ -4,8 +4,8 @@
 // A copy is a projection: Ledge does not read it, it may lag, and it is filled again from the log if it is lost.
 // Clients subscribe to events. Auditors and administrators also have JetStream consumers on the copies. Clients cannot change them.
 //
-// [EdgeX] is the stream of EdgeX's message bus, on which EdgeX services publish, also with Redis; see [ServeRedis]. Ledge takes its
-// messages.
+// [EdgeX] is the stream of EdgeX's message bus, on which EdgeX services publish, also with Redis and MQTT; see [ServeRedis] and [ServeMQTT].
+// Ledge takes its messages.
 package bus
 
 import (
@@ -126,7 +126,7 @@ type Bus struct {
 	memory *memory
 	copies []*copier
 	edgex  *EdgeX
-	redis  *redisServer // nil without Redis clients
+	others []net.Listener // of clients that do not speak NATS
 
 	mu     sync.Mutex // guards the fields below
 	server *server.Server
@@ -344,8 +344,18 @@ func (b *Bus) Stats() (list []Stats) {
 	return list
 }
 
-// hasReaders reports whether clients can be waiting for events: one has logged in, or the bus belongs to a cluster.
-func hasReaders(b *Bus) bool { return b.Clients() > 0 || b.o.Hub != nil }
+// hasReaders reports whether clients can be waiting for copies: a NATS client has logged in, or the bus belongs to a cluster.
+func hasReaders(b *Bus) bool {
+	if b.o.Hub != nil {
+		return true
+	}
+	for _, s := range b.gate.loggedIn() {
+		if s.protocol == overNATS {
+			return true
+		}
+	}
+	return false
+}
 
 // Warnings returns warnings for an operator: of a server that does not run, and of copies that lag far behind.
 func (b *Bus) Warnings() (list []string) {
@@ -377,8 +387,8 @@ func (b *Bus) Close() {
 	}
 	b.stop()
 	b.gate.listener.Close()
-	if b.redis != nil {
-		b.redis.listener.Close()
+	for _, l := range b.others {
+		l.Close()
 	}
 	b.running.Wait()
 	b.gate.working.Wait()

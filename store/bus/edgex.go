@@ -197,22 +197,6 @@ func (e *EdgeX) Publish(m Message) error {
 	return conn.PublishMsg(message)
 }
 
-// publishAcknowledged publishes a message, and returns when the stream has it. After an error of ctx the stream may have it too.
-func (e *EdgeX) publishAcknowledged(ctx context.Context, m Message) error {
-	conn := e.conn.Load()
-	if conn == nil {
-		return errors.New("the bus is not running; try again")
-	}
-	js, err := jetstream.New(conn)
-	if err != nil {
-		return err
-	}
-	message := &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}
-	e.bus.memory.reserve(m.Subject, int64(message.Size()))
-	_, err = js.PublishMsg(ctx, message)
-	return err
-}
-
 // Waiting returns how many messages of the stream were not taken yet, as of at most a second ago.
 func (e *EdgeX) Waiting() uint64 {
 	if e == nil {

@@ -17,8 +17,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// gate accepts clients and hands their connections to the server. It knows nothing of the protocol: it bounds connections by client,
-// which the server cannot, and how much a client says. The server learns the client's address by the PROXY protocol.
+// gate accepts clients and connects each to the server. It bounds connections by client, which the server cannot, and how much a client
+// says. The bytes of a NATS client pass through; those of others are translated, see [upstream]. The server learns the client's address by
+// the PROXY protocol.
 type gate struct {
 	listener net.Listener
 	log      *slog.Logger
@@ -29,7 +30,7 @@ type gate struct {
 
 	mu       sync.Mutex // guards the fields below
 	server   *server.Server
-	sessions map[string]*session // by their keys
+	sessions map[string]*session // by the addresses of their clients
 	rates    map[string]*rate.Limiter
 	opened   sync.Once
 	ready    chan struct{} // closed by the first call of open
@@ -38,16 +39,18 @@ type gate struct {
 
 // session is the connection of a client, with the connection inside the server that it is connected to.
 type session struct {
-	outside, inside net.Conn // the same for a Redis client
+	outside, inside net.Conn
 	client, address string
-	protocol        string // NATS or Redis
+	protocol        string
 	since           time.Time
 	rate            *rate.Limiter   // of the bytes that the client sends
 	alive           context.Context // until the connection ends
 	end             context.CancelFunc
 
-	in     bool // whether it has logged in; under the gate's lock, as is access
-	access access
+	in      bool // whether it has logged in; under the gate's lock, as are the fields below
+	access  access
+	refused error  // why the last login was refused
+	name    string // of an MQTT client
 }
 
 // access is the identity and the connection of a client that has logged in.
@@ -56,6 +59,13 @@ type access struct {
 	identity domain.Identity
 	token    string // with which the client has logged in, "" for a password
 }
+
+// The protocols of clients.
+const (
+	overNATS  = "NATS"
+	overRedis = "Redis"
+	overMQTT  = "MQTT"
+)
 
 const (
 	arrivedMost = 64
@@ -97,7 +107,14 @@ func (g *gate) close() {
 }
 
 // run accepts NATS clients until the listener is closed.
-func (g *gate) run() { g.acceptAll(g.listener, g.enter) }
+func (g *gate) run() {
+	g.acceptAll(g.listener, func(conn net.Conn) {
+		if s := g.enter(conn, overNATS); s != nil {
+			g.working.Go(func() { g.toClient(s) })
+			g.working.Go(func() { g.fromClient(s) })
+		}
+	})
+}
 
 // acceptAll accepts connections until the listener is closed.
 func (g *gate) acceptAll(l net.Listener, enter func(net.Conn)) {
@@ -117,33 +134,21 @@ func (g *gate) acceptAll(l net.Listener, enter func(net.Conn)) {
 	}
 }
 
-// enter adds a new connection of a NATS client. It never refuses: if there are too many, it closes the oldest that has not logged in.
-func (g *gate) enter(conn net.Conn) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.server == nil {
-		conn.Close()
-		return
-	}
-	inside, err := g.server.InProcessConn()
-	if err != nil {
-		conn.Close()
-		return
-	}
-	s := g.addSession(conn, inside, "NATS")
-	g.working.Go(func() { g.toClient(s) })
-	g.working.Go(func() { g.fromClient(s) })
-}
-
-// addRedis adds a new connection of a Redis client as enter does; nil while the server is not running.
-func (g *gate) addRedis(conn net.Conn) *session {
+// enter adds a new connection of a client. It refuses only while the server is not running, with nil: if there are too many, it closes the
+// oldest that has not logged in.
+func (g *gate) enter(conn net.Conn, protocol string) *session {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.server == nil {
 		conn.Close()
 		return nil
 	}
-	return g.addSession(conn, conn, "Redis")
+	inside, err := g.server.InProcessConn()
+	if err != nil {
+		conn.Close()
+		return nil
+	}
+	return g.addSession(conn, inside, protocol)
 }
 
 // addSession adds a session. The lock is held.
@@ -156,27 +161,22 @@ func (g *gate) addSession(outside, inside net.Conn, protocol string) *session {
 	if g.arriving() >= g.arrived {
 		g.oldestArrived().close()
 	}
-	g.sessions[s.key()] = s
+	if old := g.sessions[address]; old != nil { // it has ended, or is at another port of ours
+		old.close()
+	}
+	g.sessions[address] = s
 	s.rate = g.rateOf(s.client)
 	return s
 }
-
-// key is the key of a session in the gate: one client may have the same address for two listeners.
-func (s *session) key() string { return s.protocol + " " + s.address }
 
 // leave ends and forgets a session.
 func (g *gate) leave(s *session) {
 	s.close()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	delete(g.sessions, s.key())
-}
-
-// isIn reports whether a client has logged in.
-func (g *gate) isIn(s *session) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return s.in
+	if g.sessions[s.address] == s {
+		delete(g.sessions, s.address)
+	}
 }
 
 // arriving returns how many sessions have not logged in. The lock is held.
@@ -254,7 +254,7 @@ func (g *gate) toClient(s *session) {
 		_ = s.outside.SetWriteDeadline(time.Now().Add(writeWait))
 		if _, err := s.outside.Write(said); err != nil {
 			if errors.Is(err, os.ErrDeadlineExceeded) {
-				g.log.Warn("NATS client cut off: it reads nothing", "client", s.client, "after", writeWait)
+				g.log.Warn(s.protocol+" client cut off: it reads nothing", "client", s.client, "after", writeWait)
 			}
 			return
 		}
@@ -264,7 +264,7 @@ func (g *gate) toClient(s *session) {
 // fromClient copies from the client to the server, until one of them ends.
 func (g *gate) fromClient(s *session) {
 	defer s.close()
-	if _, err := s.inside.Write(proxyLine(s.outside)); err != nil {
+	if s.introduce() != nil {
 		return
 	}
 	buffer := make([]byte, copyBytes)
@@ -279,6 +279,12 @@ func (g *gate) fromClient(s *session) {
 	}
 }
 
+// introduce tells the server the address of the client.
+func (s *session) introduce() error {
+	_, err := s.inside.Write(proxyLine(s.outside))
+	return err
+}
+
 // proxyLine is the header of the PROXY protocol, version 1, for a connection.
 func proxyLine(c net.Conn) []byte {
 	from, _ := c.RemoteAddr().(*net.TCPAddr)
@@ -290,11 +296,11 @@ func proxyLine(c net.Conn) []byte {
 	return fmt.Appendf(nil, "PROXY %s %s %s %d %d\r\n", family, from.IP, to.IP, from.Port, to.Port)
 }
 
-// sessionAt returns the session of the NATS client at a remote address, or nil.
+// sessionAt returns the session of the client at a remote address, or nil.
 func (g *gate) sessionAt(address string) *session {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.sessions["NATS "+address]
+	return g.sessions[address]
 }
 
 // admit notes that a client has logged in, within the limits of connections.
@@ -317,8 +323,23 @@ func (g *gate) admit(s *session, a access) error {
 	return nil
 }
 
-// refuse counts a refusal and logs the reason. The server tells the client.
+// takeOver names a session by its MQTT client, and ends another session of this name with the same identity.
+func (g *gate) takeOver(s *session, name string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, other := range g.sessions {
+		if other != s && name != "" && other.name == name && other.access.identity.Actor == s.access.identity.Actor {
+			other.close()
+		}
+	}
+	s.name = name
+}
+
+// refuse counts a refusal and logs the reason. The server tells a NATS client.
 func (g *gate) refuse(s *session, why error) {
+	g.mu.Lock()
+	s.refused = why
+	g.mu.Unlock()
 	reason := byCredentials
 	if r, ok := errors.AsType[refusal](why); ok {
 		reason = r.reason
@@ -327,6 +348,13 @@ func (g *gate) refuse(s *session, why error) {
 		g.log.Warn(s.protocol+" client refused; more refusals of this address are not logged for a minute",
 			"client", s.client, "reason", why)
 	}
+}
+
+// whyRefused returns why the last login of a client was refused; nil if none was.
+func (g *gate) whyRefused(s *session) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return s.refused
 }
 
 // identified returns the sessions with an identity.
@@ -342,13 +370,13 @@ func (g *gate) identified() map[*session]access {
 	return all
 }
 
-// loggedIn returns the sessions of NATS clients that have logged in, by their connections in the server.
+// loggedIn returns the sessions that have logged in, by their connections in the server.
 func (g *gate) loggedIn() map[uint64]*session {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	all := map[uint64]*session{}
 	for _, s := range g.sessions {
-		if s.in && s.protocol == "NATS" {
+		if s.in {
 			all[s.access.cid] = s
 		}
 	}
@@ -363,7 +391,7 @@ func (g *gate) clientOf(cid uint64) string {
 	return ""
 }
 
-// Clients returns the number of NATS clients that have logged in.
+// Clients returns the number of clients that have logged in.
 func (b *Bus) Clients() int {
 	if b == nil {
 		return 0

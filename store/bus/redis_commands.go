@@ -3,99 +3,164 @@ package bus
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
-
-// publishWait is how long a message may wait for the acknowledgement of the stream.
-const publishWait = ackWait
 
 // errQuit ends a connection after its last reply.
 var errQuit = errors.New("the client has quit")
 
-// answer returns the reply to a command, without its line end. After the error the connection ends. in tells whether the client has
-// logged in.
-func (r *redisServer) answer(s *session, in *bool, args [][]byte) (string, error) {
+// The first letter in the name of a subscription: by a channel, or by a pattern.
+const byChannel, byPattern = 'c', 'p'
+
+// answer returns the reply to a command. After the error the connection ends.
+func (r *redisClient) answer(args [][]byte) (string, error) {
 	name := strings.ToUpper(string(args[0]))
 	switch name {
 	case "AUTH":
-		return r.authenticate(s, in, args[1:])
+		return r.authenticate(args[1:])
 	case "QUIT":
-		return "+OK", errQuit
+		return "+OK\r\n", errQuit
 	case "HELLO": // clients of Redis 6 and later go on with RESP2
-		return "-ERR unknown command 'HELLO'", nil
+		return "-ERR unknown command 'HELLO'\r\n", nil
 	}
-	if !*in {
-		return "-NOAUTH Authentication required.", nil
+	if !r.in {
+		return "-NOAUTH Authentication required.\r\n", nil
 	}
 	switch name {
 	case "PING":
-		if len(args) == 2 {
-			return fmt.Sprintf("$%d\r\n%s", len(args[1]), args[1]), nil
-		}
-		return "+PONG", nil
+		return r.pong(args[1:]), nil
 	case "CLIENT":
-		return "+OK", nil
+		return "+OK\r\n", nil
 	case "SELECT":
 		if len(args) != 2 || string(args[1]) != "0" {
-			return "-ERR DB index is out of range; select 0", nil
+			return "-ERR DB index is out of range; select 0\r\n", nil
 		}
-		return "+OK", nil
+		return "+OK\r\n", nil
 	case "PUBLISH":
-		if len(args) != 3 {
-			return "-ERR wrong number of arguments for 'publish' command", nil
-		}
-		return r.publish(s, string(args[1]), args[2]), nil
+		return r.published(args[1:]), nil
+	case "PSUBSCRIBE", "SUBSCRIBE":
+		return r.subscribed(name, args[1:])
+	case "PUNSUBSCRIBE", "UNSUBSCRIBE":
+		return r.unsubscribed(name, args[1:])
 	}
-	return fmt.Sprintf("-ERR unknown command %.40q; Ledge has AUTH, PING, PUBLISH, SELECT and QUIT", name), nil
+	const says = "-ERR unknown command %.40q; Ledge has AUTH, PING, PUBLISH, PSUBSCRIBE, SUBSCRIBE, PUNSUBSCRIBE, UNSUBSCRIBE, SELECT and QUIT\r\n"
+	return fmt.Sprintf(says, name), nil
 }
 
-// publish publishes a message, and returns the reply when the stream has it. The reply of Redis is the number of receivers, which is not
+// pong answers a PING. The answer to a subscriber is an array.
+func (r *redisClient) pong(args [][]byte) string {
+	said := append(slices.Clone(args), nil)[0]
+	switch {
+	case len(r.subscriptions()) > 0:
+		return "*2\r\n$4\r\npong\r\n" + bulk(said)
+	case len(args) == 1:
+		return bulk(said)
+	}
+	return "+PONG\r\n"
+}
+
+// published publishes a message, and returns the reply when the stream has it. The reply of Redis is the number of receivers, which is not
 // known here: it is 0.
-func (r *redisServer) publish(s *session, channel string, text []byte) string {
-	if err := checkChannel(channel); err != nil {
-		return "-ERR " + err.Error()
+func (r *redisClient) published(args [][]byte) string {
+	if len(args) != 2 {
+		return "-ERR wrong number of arguments for 'publish' command\r\n"
 	}
-	ctx, cancel := s.limited(publishWait)
-	defer cancel()
-	if err := r.bus.edgex.publishAcknowledged(ctx, r.decode(channel, text)); err != nil {
-		return "-ERR not published: " + oneLine(err)
+	channel := string(args[0])
+	if err := checkSubject(channel, false); err != nil {
+		return fmt.Sprintf("-ERR channel %.80q is refused: %v\r\n", channel, err)
 	}
-	return ":0"
+	if err := r.publishAcknowledged(r.texts.Decode(channel, args[1])); err != nil {
+		return "-ERR not published: " + oneLine(err) + "\r\n"
+	}
+	return ":0\r\n"
 }
 
-// channelMost is the most bytes of a channel: the command line of NATS has 4 KiB.
-const channelMost = 1 << 10
+// subscribed answers PSUBSCRIBE and SUBSCRIBE, with one reply for each argument.
+func (r *redisClient) subscribed(command string, args [][]byte) (string, error) {
+	kind := strings.ToLower(command)
+	if len(args) == 0 {
+		return fmt.Sprintf("-ERR wrong number of arguments for '%s' command\r\n", kind), nil
+	}
+	for _, arg := range args {
+		name, subject := string(byChannel)+string(arg), string(arg)
+		if kind == "psubscribe" {
+			name, subject = string(byPattern)+string(arg), patternSubject(string(arg))
+		}
+		if err := checkSubject(subject, name[0] == byPattern); err != nil {
+			const says = "-ERR %s %.80q is refused: %v; in a pattern * is a whole level, and at the end all further levels\r\n"
+			return fmt.Sprintf(says, kind, arg, err), nil
+		}
+		confirm := func() error {
+			return r.reply(fmt.Sprintf("*3\r\n%s%s:%d\r\n", bulk(kind), bulk(arg), len(r.subscriptions())), true)
+		}
+		var err error
+		if r.subscriptions()[name] {
+			err = confirm()
+		} else {
+			err = r.subscribe(map[string][]string{name: {subject}}, confirm)
+		}
+		if err != nil {
+			return "-ERR " + oneLine(err) + "\r\n", err
+		}
+	}
+	return "", nil
+}
 
-// checkChannel refuses a channel that is not a subject of the bus.
-func checkChannel(channel string) error {
-	const cure = "publish below edgex., with levels of printable characters between dots, and neither * nor > as a level"
-	ok := strings.HasPrefix(channel, "edgex.") && len(channel) <= channelMost
-	for level := range strings.SplitSeq(channel, ".") {
-		ok = ok && level != "" && level != "*" && level != ">"
+// unsubscribed answers PUNSUBSCRIBE and UNSUBSCRIBE; without arguments all subscriptions of the kind end.
+func (r *redisClient) unsubscribed(command string, args [][]byte) (string, error) {
+	kind := byte(byChannel)
+	if command == "PUNSUBSCRIBE" {
+		kind = byPattern
 	}
-	if !ok || strings.ContainsFunc(channel, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		return fmt.Errorf("channel %.80q is refused; %s", channel, cure)
+	if len(args) == 0 {
+		for _, name := range slices.Sorted(maps.Keys(r.subscriptions())) {
+			if name[0] == kind {
+				args = append(args, []byte(name[1:]))
+			}
+		}
 	}
-	return nil
+	var replies strings.Builder
+	for _, arg := range args {
+		if err := r.unsubscribe(string(kind) + string(arg)); err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&replies, "*3\r\n%s%s:%d\r\n", bulk(strings.ToLower(command)), bulk(arg), len(r.subscriptions()))
+	}
+	if len(args) == 0 {
+		fmt.Fprintf(&replies, "*3\r\n%s$-1\r\n:%d\r\n", bulk(strings.ToLower(command)), len(r.subscriptions()))
+	}
+	return replies.String(), nil
+}
+
+// patternSubject returns the subject of a pattern as EdgeX's clients make it of a topic: they write * for + and for #.
+func patternSubject(pattern string) string {
+	if rest, ok := strings.CutSuffix(pattern, ".*"); ok {
+		return rest + ".>"
+	}
+	return pattern
 }
 
 // authenticate is the command AUTH, with a password or with a user and a password. The password may be a token.
-func (r *redisServer) authenticate(s *session, in *bool, args [][]byte) (string, error) {
-	if r.bus.o.Login == nil {
-		return "+OK", nil
+func (r *redisClient) authenticate(args [][]byte) (string, error) {
+	if r.in && r.bus.o.Login == nil {
+		return "+OK\r\n", nil
 	}
 	if len(args) < 1 || len(args) > 2 {
-		return "-ERR wrong number of arguments for 'auth' command", nil
+		return "-ERR wrong number of arguments for 'auth' command\r\n", nil
+	}
+	if r.in {
+		return "-ERR this connection has logged in; open another\r\n", nil
 	}
 	user := ""
 	if len(args) == 2 {
 		user = string(args[0])
 	}
-	if err := r.login(s, user, string(args[len(args)-1])); err != nil {
-		return "-WRONGPASS " + oneLine(err), errQuit
+	if err := r.enter(user, string(args[len(args)-1])); err != nil {
+		return "-WRONGPASS " + oneLine(err) + "\r\n", errQuit
 	}
-	*in = true
-	return "+OK", nil
+	return "+OK\r\n", nil
 }
 
 // oneLine returns an error as the text of a reply.

@@ -19,6 +19,8 @@ const (
 	byConnections = "connections" // a limit of connections
 	byMemory      = "memory"      // too much waits for it
 	byEnd         = "ended"       // the identity has lost its rights since
+	bySubject     = "subject"     // an MQTT client may not use the topic
+	byRoom        = "room"        // the stream had no room for the message of an MQTT client
 )
 
 // refusal is the reason if a client is refused.

@@ -30,6 +30,7 @@ type Config struct {
 	NATSHost        string
 	NATSPort        int
 	RedisPort       int
+	MQTTPort        int
 	BusMaxBytes     Size
 	HubURL          texts
 	AllowInsecure   bool

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/spf13/pflag"
+
 	"ledge/domain"
 )
 
@@ -56,13 +58,16 @@ func protocolCure(name string) string {
 	return ""
 }
 
-// redisCure checks redis-port.
-func redisCure(c *Config) string {
-	switch {
-	case c.RedisPort < -1 || c.RedisPort > 65535:
-		return "use a TCP port from 0 to 65535, or -1"
-	case c.RedisPort >= 0 && c.NATSPort < 0:
-		return "messages of Redis clients go to the NATS server: set nats-port too"
-	}
-	return ""
+// messagePortVar declares the port of a message bus that EdgeX has beside NATS; -1 turns it off.
+func (c *Config) messagePortVar(f *pflag.FlagSet, p *int, name, about string) {
+	f.IntVar(p, name, -1, "TCP port at nats-host for EdgeX services on "+about+"; 0 takes a free one, -1 turns it off")
+	c.mustBe(name, func() string {
+		switch {
+		case *p < -1 || *p > 65535:
+			return "use a TCP port from 0 to 65535, or -1"
+		case *p >= 0 && c.NATSPort < 0:
+			return "its messages go to the NATS server: set nats-port too"
+		}
+		return ""
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"sync/atomic"
@@ -73,7 +74,7 @@ type Server struct {
 	instance      string        // id of this run, in the header that ends loops
 	meters        *metrics.Meters
 	bus           *bus.Bus           // the NATS server for clients; nil if it is off
-	redisAddress  string             // at which the bus listens for Redis clients; "" if it does not
+	messagePorts  map[string]string  // the addresses at which the bus listens for clients of redis and mqtt
 	readings      *edgex.Readings    // of EdgeX's message bus; nil without a bus
 	events        *edgex.Events      // for EdgeX's message bus; nil without a bus
 	registry      *registry.Registry // nil without the setting registry
@@ -151,7 +152,7 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	if err := p.startIdentities(ctx); err != nil {
 		return err
 	}
-	if err := openRedis(ctx, p); err != nil {
+	if err := openMessagePorts(ctx, p); err != nil {
 		return err
 	}
 	if err := p.openChannels(ctx); err != nil {
@@ -186,8 +187,8 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	for _, one := range services.All {
 		ready = append(ready, one.Key, p.servers.url(one.Name))
 	}
-	if p.redisAddress != "" {
-		ready = append(ready, "redis", p.redisAddress)
+	for _, name := range slices.Sorted(maps.Keys(p.messagePorts)) {
+		ready = append(ready, name, p.messagePorts[name])
 	}
 	ready = append(ready, "nats", p.bus.URL(), "pid", os.Getpid(), "data", p.Config.DataDir)
 	p.Logger.Info("ready", append(ready, p.tls.describeCA(p.Config.DataDir)...)...)

@@ -102,8 +102,8 @@ func (p *Server) openChannels(ctx context.Context) (err error) {
 	if at, err := url.Parse(p.bus.URL()); err == nil && at.Host != "" {
 		own[portOf(at.Host)] = "NATS clients"
 	}
-	if p.redisAddress != "" {
-		own[portOf(p.redisAddress)] = "Redis clients"
+	for name, address := range p.messagePorts {
+		own[portOf(address)] = name + " clients"
 	}
 	c := p.Config
 	p.Channels, err = channels.Open(ctx, channels.Options{

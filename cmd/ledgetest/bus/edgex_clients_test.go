@@ -88,46 +88,60 @@ func topicOf(version string) string {
 	return "edgex/events/device/device-virtual/climate/virtual/hum"
 }
 
-// TestEdgeXClients has the message clients of EdgeX 2.3, 3.1 and 4.0 publish events and subscribe, in core and in JetStream mode and in
-// both formats.
+// TestEdgeXClients has the message clients of EdgeX 2.3, 3.1 and 4.0 publish events and subscribe, on each message bus that they have.
 func TestEdgeXClients(t *testing.T) {
 	t.Parallel()
 	clients := buildBusClients(t)
-	p := ledgetest.StartSeed(t)
-	port := p.NATS[strings.LastIndexByte(p.NATS, ':')+1:]
+	p := ledgetest.StartSeed(t, "--redis-port", "0", "--mqtt-port", "0")
 	for version := range clients {
-		for _, kind := range []string{"nats-core", "nats-jetstream"} {
-			for _, format := range []string{"nats", "json"} {
-				t.Run(version+" "+kind+" "+format, func(t *testing.T) {
-					clients.start(t, version, port, kind, format, "", "", "", topicOf(version)).
-						publishes(version, func(id string) bool { return hasEvent(p, id) })
-				})
+		for _, c := range []struct{ kind, format, at string }{
+			{"nats-core", "nats", p.NATS}, {"nats-core", "json", p.NATS}, {"nats-jetstream", "nats", p.NATS}, {"nats-jetstream", "json", p.NATS},
+			{"mqtt", "", readyAt(p, "mqtt")}, {"redis", "", readyAt(p, "redis")},
+		} {
+			if version == "4.0" && c.kind == "redis" {
+				continue // it has none
 			}
+			t.Run(version+" "+c.kind+" "+c.format, func(t *testing.T) {
+				clients.start(t, version, portOf(c.at), c.kind, c.format, "", "", "", topicOf(version)).
+					publishes(version, func(id string) bool { return hasEvent(p, id) })
+			})
 		}
 	}
 }
 
-// TestEdgeXClientsWithTokens has the clients publish and subscribe in secure mode, with a token of the role service. With another role they
-// are not let in.
+// readyAt returns an address of which a node says at its start that it listens there.
+func readyAt(p *ledgetest.Node, name string) string {
+	line, _ := p.Log.Find(`"msg":"ready"`)
+	return ledgetest.LogField(line, name)
+}
+
+func portOf(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
+
+// TestEdgeXClientsWithTokens has the clients publish and subscribe in secure mode over NATS and MQTT, with a token of the role service. With
+// another role they are not let in.
 func TestEdgeXClientsWithTokens(t *testing.T) {
 	t.Parallel()
 	clients := buildBusClients(t)
-	s := ledgetest.StartSecured(t)
-	ca, port := ledgetest.MustWriteFile(t, "ca.pem", ledgetest.CA(s.Node)), s.NATS[strings.LastIndexByte(s.NATS, ':')+1:]
+	s := ledgetest.StartSecured(t, "--mqtt-port", "0")
+	ca, ports := ledgetest.MustWriteFile(t, "ca.pem", ledgetest.CA(s.Node)), map[string]string{
+		"nats-core": portOf(s.NATS), "nats-jetstream": portOf(s.NATS), "mqtt": portOf(readyAt(s.Node, "mqtt")),
+	}
 	has := func(id string) bool {
 		a := s.Send(s.Tokens[domain.Viewer], http.MethodGet, s.CoreData+"/api/v2/event/id/"+id, "", "")
 		return a.Status == http.StatusOK && strings.Contains(a.Body, id)
 	}
 	for version := range clients {
-		for _, kind := range []string{"nats-core", "nats-jetstream"} {
+		for kind, port := range ports {
 			t.Run(version+" "+kind, func(t *testing.T) {
 				b := clients.start(t, version, port, kind, "nats", "edgex", s.Tokens[domain.Service], ca, topicOf(version))
 				b.publishes(version, has)
 			})
 		}
 		for _, role := range []domain.Role{domain.Poster, domain.Admin} {
-			b := clients.start(t, version, port, "nats-jetstream", "nats", "edgex", s.Tokens[role], ca, topicOf(version))
-			ledgetest.Until(t, "the client to fail", func() bool { _, failed := b.out.Find("failed:"); return failed })
+			for _, kind := range []string{"nats-jetstream", "mqtt"} {
+				b := clients.start(t, version, ports[kind], kind, "nats", "edgex", s.Tokens[role], ca, topicOf(version))
+				ledgetest.Until(t, "the client to fail", func() bool { _, failed := b.out.Find("failed:"); return failed })
+			}
 		}
 	}
 }

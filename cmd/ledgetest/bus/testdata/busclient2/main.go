@@ -1,8 +1,8 @@
 // Busclient2 publishes on the message bus with the client of EdgeX 2.3, and prints what it receives.
 //
-// It takes a port, nats-core, nats-jetstream or redis, nats or json, a user and a password, the file of a CA, and a topic.
-// Each line of its input is the payload of a message. It prints "ready" when it has subscribed, with redis when it has connected,
-// "published" after each message, and "received TOPIC" for each that it gets.
+// It takes a port, nats-core, nats-jetstream, redis or mqtt, nats or json, a user and a password, the file of a CA, and a topic.
+// Each line of its input is the payload of a message. It prints "ready" when it has subscribed, "published" after each message, and
+// "received TOPIC" for each that it gets.
 package main
 
 import (
@@ -31,7 +31,7 @@ func run(args []string) error {
 	}
 	options := map[string]string{
 		"ClientId": "busclient2", "Format": format, "RetryOnFailedConnect": "false", "AutoProvision": "true", "Deliver": "new",
-		"DefaultPubRetryAttempts": "2", "Subject": "edgex/#", "ConnectTimeout": "10",
+		"DefaultPubRetryAttempts": "2", "Subject": "edgex/#", "ConnectTimeout": "10", "Qos": "0", "KeepAlive": "10", "AutoReconnect": "true",
 	}
 	host := types.HostInfo{Host: "127.0.0.1", Port: n, Protocol: "tcp"}
 	if kind == "redis" {
@@ -47,9 +47,6 @@ func run(args []string) error {
 	}
 	if err := client.Connect(); err != nil {
 		return err
-	}
-	if kind == "redis" {
-		return publish(client, topic)
 	}
 	messages, failed := make(chan types.MessageEnvelope, 100), make(chan error, 100)
 	if err := client.Subscribe([]types.TopicChannel{{Topic: "edgex/events/#", Messages: messages}}, failed); err != nil {

@@ -1,7 +1,7 @@
 // Busclient4 publishes on the message bus with the clients of EdgeX 3.1 and 4.0, and prints what it receives.
 //
-// It takes a version, 3 or 4, and then what busclient2 takes: a port, nats-core or nats-jetstream, nats or json, a user and a password, the file of a
-// CA, and a topic. Each line of its input is the payload of a message. It prints "ready" when it has subscribed, "published" after each message,
+// It takes a version, 3 or 4, and then what busclient2 takes: a port, nats-core, nats-jetstream, mqtt or, for 3, redis, nats or json, a user and
+// a password, the file of a CA, and a topic. Each line of its input is the payload of a message. It prints "ready" when it has subscribed, "published" after each message,
 // and "received TOPIC" for each that it gets.
 package main
 
@@ -34,9 +34,12 @@ func run(args []string) error {
 	}
 	options := map[string]string{
 		"ClientId": "busclient" + args[0], "Format": format, "RetryOnFailedConnect": "false", "AutoProvision": "true", "Deliver": "new",
-		"DefaultPubRetryAttempts": "2", "Subject": "edgex/#", "ConnectTimeout": "10",
+		"DefaultPubRetryAttempts": "2", "Subject": "edgex/#", "ConnectTimeout": "10", "Qos": "0", "KeepAlive": "10", "AutoReconnect": "true",
 	}
 	protocol := "tcp"
+	if kind == "redis" {
+		protocol = "redis"
+	}
 	if ca != "" {
 		protocol = "tls"
 		options["Username"], options["Password"], options["CaFile"] = user, password, ca
