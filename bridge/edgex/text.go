@@ -45,8 +45,8 @@ func FromText(subject string, text []byte) Message {
 	return Message{Subject: subject, Header: header, Data: payload}
 }
 
-// ToText returns the text of a message for a client of Redis or MQTT: the envelope in JSON of the version of EdgeX that the sender has, with
-// the payload in base64, which all versions read. A message without the envelope in headers is passed on as it is.
+// ToText returns the text of a message for a client of Redis or MQTT: the envelope in JSON, in the version of the sender, with the payload
+// in base64, which all versions read. A message without the envelope in headers is passed on as it is.
 func ToText(m Message) []byte {
 	version, contentType := firstOf(m.Header, "ApiVersion"), firstOf(m.Header, "Content-Type")
 	if version == "" || contentType == "" {
@@ -59,9 +59,12 @@ func ToText(m Message) []byte {
 			query[key] = value
 		}
 	}
-	e := envelopeOf3{version, "", firstOf(m.Header, "X-Correlation-ID"), firstOf(m.Header, "RequestId"), code, m.Data, contentType, query}
-	if len(m.Data) == 0 {
-		e.Payload = nil
+	e := envelopeOf3{
+		APIVersion: version, CorrelationID: firstOf(m.Header, "X-Correlation-ID"), RequestID: firstOf(m.Header, "RequestId"),
+		ErrorCode: code, ContentType: contentType, QueryParams: query,
+	}
+	if len(m.Data) > 0 {
+		e.Payload = m.Data
 	}
 	encode := func() ([]byte, error) { return json.Marshal(e) }
 	if version == "v2" {

@@ -36,7 +36,7 @@ func TestFromText(t *testing.T) {
 	}
 }
 
-// TestToText returns what FromText has taken, also for a sender that is not EdgeX.
+// TestToText returns the text of which FromText has made a message.
 func TestToText(t *testing.T) {
 	for name, text := range map[string]string{
 		"EdgeX 2.3": `{"ApiVersion":"v2","ReceivedTopic":"","CorrelationID":"c","RequestID":"r","ErrorCode":1,"Payload":"e30=",` +

@@ -4,8 +4,8 @@
 // A copy is a projection: Ledge does not read it, it may lag, and it is filled again from the log if it is lost.
 // Clients subscribe to events. Auditors and administrators also have JetStream consumers on the copies. Clients cannot change them.
 //
-// [EdgeX] is the stream of EdgeX's message bus, on which EdgeX services publish, also with Redis and MQTT; see [ServeRedis] and [ServeMQTT].
-// Ledge takes its messages.
+// [EdgeX] is the stream of EdgeX's message bus, on which EdgeX services publish, also with Redis and MQTT; see [ServeRedis] and
+// [ServeMQTT]. Ledge takes its messages.
 package bus
 
 import (

@@ -104,7 +104,8 @@ func (m *memory) cut(s *server.Server, n int64) {
 			return cmp.Or(cmp.Compare(by[sessions[a].client], by[sessions[b].client]), cmp.Compare(pending[a], pending[b]))
 		})
 		of := sessions[cid]
-		m.bus.o.Logger.Warn(of.protocol+" client cut off: too much waits for it", "client", of.client, "bytes", pending[cid], "together", m.most)
+		m.bus.o.Logger.Warn(of.protocol+" client cut off: too much waits for it",
+			"client", of.client, "bytes", pending[cid], "together", m.most)
 		m.bus.gate.count(byMemory)
 		by[of.client] -= pending[cid]
 		all -= pending[cid]

@@ -28,9 +28,9 @@ const (
 
 // ServeMQTT serves MQTT clients at a listener until the bus is closed, with TLS if the bus has TLS.
 func ServeMQTT(b *Bus, l net.Listener, texts Texts) {
-	b.serveOther(l, overMQTT, func(u *upstream) {
+	serveOther(b, l, overMQTT, func(u *upstream) {
 		m := &mqttClient{upstream: u, texts: texts, from: bufio.NewReaderSize(u.s, lineMost)}
-		connect, ok := m.accept()
+		connect, ok := m.acceptLogin()
 		if !ok {
 			return
 		}
@@ -40,8 +40,8 @@ func ServeMQTT(b *Bus, l net.Listener, texts Texts) {
 	})
 }
 
-// accept logs the client in by its first packet.
-func (m *mqttClient) accept() (*packets.ConnectPacket, bool) {
+// acceptLogin logs the client in by its first packet.
+func (m *mqttClient) acceptLogin() (*packets.ConnectPacket, bool) {
 	first, err := readPacket(m.from, packetMost)
 	connect, ok := first.(*packets.ConnectPacket)
 	if err != nil || !ok {

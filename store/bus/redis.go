@@ -18,7 +18,7 @@ type redisClient struct {
 
 // ServeRedis serves Redis clients at a listener until the bus is closed, with TLS if the bus has TLS.
 func ServeRedis(b *Bus, l net.Listener, texts Texts) {
-	b.serveOther(l, overRedis, func(u *upstream) {
+	serveOther(b, l, overRedis, func(u *upstream) {
 		r := &redisClient{upstream: u, texts: texts, from: bufio.NewReaderSize(u.s, lineMost)}
 		r.serve()
 	})
@@ -66,15 +66,15 @@ func (r *redisClient) enter(user, password string) error {
 // deliver sends a message of a subscription.
 func (r *redisClient) deliver(m received) error {
 	text := r.texts.Encode(m.Message)
-	kind, pattern := "*4\r\n$8\r\npmessage\r\n", bulk(m.name[1:])
+	kind, pattern := "*4\r\n$8\r\npmessage\r\n", bulkOf(m.name[1:])
 	if m.name[0] == byChannel {
 		kind, pattern = "*3\r\n$7\r\nmessage\r\n", ""
 	}
-	return r.reply(kind+pattern+bulk(m.Subject)+bulk(text), r.upstream.from.Buffered() == 0)
+	return r.reply(kind+pattern+bulkOf(m.Subject)+bulkOf(text), r.upstream.from.Buffered() == 0)
 }
 
-// bulk is a bulk string of RESP.
-func bulk[T string | []byte](text T) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text) }
+// bulkOf is a bulk string of RESP.
+func bulkOf[T string | []byte](text T) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text) }
 
 // reply writes replies. Without now they may wait for the next one.
 func (r *redisClient) reply(text string, now bool) error {

@@ -45,7 +45,7 @@ func (r *redisClient) answer(args [][]byte) (string, error) {
 	case "PUNSUBSCRIBE", "UNSUBSCRIBE":
 		return r.unsubscribed(name, args[1:])
 	}
-	const says = "-ERR unknown command %.40q; Ledge has AUTH, PING, PUBLISH, PSUBSCRIBE, SUBSCRIBE, PUNSUBSCRIBE, UNSUBSCRIBE, SELECT and QUIT\r\n"
+	const says = "-ERR unknown command %.40q; Ledge has AUTH, PING, PUBLISH, SUBSCRIBE, PSUBSCRIBE, UNSUBSCRIBE, PUNSUBSCRIBE and QUIT\r\n"
 	return fmt.Sprintf(says, name), nil
 }
 
@@ -54,9 +54,9 @@ func (r *redisClient) pong(args [][]byte) string {
 	said := append(slices.Clone(args), nil)[0]
 	switch {
 	case len(r.subscriptions()) > 0:
-		return "*2\r\n$4\r\npong\r\n" + bulk(said)
+		return "*2\r\n$4\r\npong\r\n" + bulkOf(said)
 	case len(args) == 1:
-		return bulk(said)
+		return bulkOf(said)
 	}
 	return "+PONG\r\n"
 }
@@ -93,7 +93,7 @@ func (r *redisClient) subscribed(command string, args [][]byte) (string, error) 
 			return fmt.Sprintf(says, kind, arg, err), nil
 		}
 		confirm := func() error {
-			return r.reply(fmt.Sprintf("*3\r\n%s%s:%d\r\n", bulk(kind), bulk(arg), len(r.subscriptions())), true)
+			return r.reply(fmt.Sprintf("*3\r\n%s%s:%d\r\n", bulkOf(kind), bulkOf(arg), len(r.subscriptions())), true)
 		}
 		var err error
 		if r.subscriptions()[name] {
@@ -126,16 +126,22 @@ func (r *redisClient) unsubscribed(command string, args [][]byte) (string, error
 		if err := r.unsubscribe(string(kind) + string(arg)); err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&replies, "*3\r\n%s%s:%d\r\n", bulk(strings.ToLower(command)), bulk(arg), len(r.subscriptions()))
+		fmt.Fprintf(&replies, "*3\r\n%s%s:%d\r\n", bulkOf(strings.ToLower(command)), bulkOf(arg), len(r.subscriptions()))
 	}
 	if len(args) == 0 {
-		fmt.Fprintf(&replies, "*3\r\n%s$-1\r\n:%d\r\n", bulk(strings.ToLower(command)), len(r.subscriptions()))
+		fmt.Fprintf(&replies, "*3\r\n%s$-1\r\n:%d\r\n", bulkOf(strings.ToLower(command)), len(r.subscriptions()))
 	}
 	return replies.String(), nil
 }
 
-// patternSubject returns the subject of a pattern as EdgeX's clients make it of a topic: they write * for + and for #.
+// patternSubject returns the subject of a pattern as EdgeX's clients make it of a topic: they write * for + and for #. It is empty for
+// another pattern of Redis.
 func patternSubject(pattern string) string {
+	for level := range strings.SplitSeq(pattern, ".") {
+		if level != "*" && strings.ContainsAny(level, `*?[\`) {
+			return ""
+		}
+	}
 	if rest, ok := strings.CutSuffix(pattern, ".*"); ok {
 		return rest + ".>"
 	}

@@ -177,3 +177,72 @@ func TestRedisUnread(t *testing.T) {
 		t.Error("it is not cut off")
 	}
 }
+
+// TestRedisSubscribe subscribes by patterns and by channels, as EdgeX's clients and others do.
+func TestRedisSubscribe(t *testing.T) {
+	t.Parallel()
+	n := mustServe(t, Options{})
+	address := n.mustServeRedis(t)
+	conn, r := mustDialRedis(t, address)
+	say := func(args ...any) { _, _ = io.WriteString(conn, respOf(args...)) }
+	want := func(wants ...any) {
+		t.Helper()
+		text := respOf(wants...)
+		got := make([]byte, len(text))
+		if _, err := io.ReadFull(r, got); err != nil || string(got) != text {
+			t.Fatalf("got %q, %v, want %q", got, err, text)
+		}
+	}
+	say("PSUBSCRIBE", "edgex.a.*")
+	want("psubscribe", "edgex.a.*", 1)
+	say("SUBSCRIBE", "edgex.b", "edgex.c")
+	want("subscribe", "edgex.b", 2)
+	want("subscribe", "edgex.c", 3)
+	say("PSUBSCRIBE", "edgex.a.*")
+	want("psubscribe", "edgex.a.*", 3)
+	say("PING")
+	want("pong", "")
+	nc := n.mustConnect(t)
+	for _, subject := range []string{"edgex.a.b.c", "edgex.b", "edgex.d"} {
+		if err := nc.PublishMsg(&nats.Msg{Subject: subject, Data: []byte(subject)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want("pmessage", "edgex.a.*", "edgex.a.b.c", "edgex.a.b.c")
+	want("message", "edgex.b", "edgex.b")
+	say("PUNSUBSCRIBE")
+	want("punsubscribe", "edgex.a.*", 2)
+	say("UNSUBSCRIBE", "edgex.b")
+	want("unsubscribe", "edgex.b", 1)
+	if err := nc.Publish("edgex.b", nil); err != nil {
+		t.Fatal(err)
+	}
+	say("PUNSUBSCRIBE", "edgex.x")
+	want("punsubscribe", "edgex.x", 1)
+	for _, pattern := range []string{"*", "ledge.*", "edgex.a*", "edgex.[ab]"} {
+		say("PSUBSCRIBE", pattern)
+		if line, err := r.ReadString('\n'); err != nil || !strings.HasPrefix(line, "-ERR psubscribe") {
+			t.Errorf("%s is answered %q, %v", pattern, line, err)
+		}
+	}
+	for i := range subscriptionsMost {
+		say("SUBSCRIBE", "edgex.many."+strings.Repeat("x", i+1))
+	}
+	if text, err := io.ReadAll(r); err != nil || !strings.HasSuffix(string(text), "-ERR too many subscriptions: 16 of at most 15\r\n") {
+		t.Errorf("too many subscriptions are answered %q, %v", text, err)
+	}
+}
+
+// respOf returns strings and numbers as an array of RESP.
+func respOf(args ...any) string {
+	text := fmt.Sprintf("*%d\r\n", len(args))
+	for _, a := range args {
+		switch a := a.(type) {
+		case string:
+			text += bulkOf(a)
+		case int:
+			text += fmt.Sprintf(":%d\r\n", a)
+		}
+	}
+	return text
+}

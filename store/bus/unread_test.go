@@ -32,18 +32,11 @@ func TestUnreadBus(t *testing.T) {
 	}
 
 	live := mustServe(t, Options{})
-	published := func() int64 {
-		server, _ := live.now()
-		v, err := server.Varz(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v.InMsgs
-	}
-	before := published()
+	_, conn := live.now()
+	before := conn.Stats().OutMsgs
 	storetest.MustSubmit(t, live.events, storetest.Add("a"))
 	eventually(t, "the event is done with", func() bool { return live.Stats()[0].Lag == 0 })
-	if n := published() - before; n > 0 {
+	if n := conn.Stats().OutMsgs - before; n > 0 {
 		t.Errorf("%d messages were published to nobody", n)
 	}
 }

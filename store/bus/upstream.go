@@ -29,8 +29,8 @@ type Texts struct {
 	Encode func(Message) []byte
 }
 
-// upstream is the NATS connection of a client that speaks another protocol. The server knows its login, and has what waits for it, within the
-// limits of NATS clients. All methods but run are called by one goroutine.
+// upstream is the NATS connection of a client that speaks another protocol. The server checks its login, and holds the messages that wait
+// for it, within the limits of NATS clients. All methods but run are called by one goroutine.
 type upstream struct {
 	*output
 	bus   *Bus
@@ -42,7 +42,7 @@ type upstream struct {
 
 	mu      sync.Mutex     // guards the fields below
 	names   map[int]string // of the subscriptions, by their ids
-	fresh   map[int]string // of those that the server has not confirmed
+	fresh   map[int]string // of subscriptions that the server has not confirmed
 	confirm func() error   // tells the client of the fresh ones, before their first message
 	last    int            // the last id of a subscription
 }
@@ -59,9 +59,9 @@ const inboxID = 1
 // publishWait is how long a message may wait for the acknowledgement of the stream.
 const publishWait = ackWait
 
-// serveOther serves clients of a protocol at a listener until the bus is closed, with TLS if the bus has TLS. serve returns when a client has
-// left; it may take a client's login from the start.
-func (b *Bus) serveOther(l net.Listener, protocol string, serve func(*upstream)) {
+// serveOther serves clients of a protocol at a listener until the bus is closed, with TLS if the bus has TLS. serve returns when a client
+// has left.
+func serveOther(b *Bus, l net.Listener, protocol string, serve func(*upstream)) {
 	if b.o.TLS != nil {
 		l = tls.NewListener(l, b.o.TLS)
 	}
@@ -79,7 +79,7 @@ func (b *Bus) serveOther(l net.Listener, protocol string, serve func(*upstream))
 			}
 			b.gate.working.Go(func() {
 				defer b.gate.leave(s)
-				if u, err := b.open(s); err == nil {
+				if u, err := openUpstream(b, s); err == nil {
 					serve(u)
 				}
 			})
@@ -87,14 +87,14 @@ func (b *Bus) serveOther(l net.Listener, protocol string, serve func(*upstream))
 	})
 }
 
-// open greets the server. The client has until loginWait to log in.
-func (b *Bus) open(s *session) (*upstream, error) {
+// openUpstream greets the server. The client has until loginWait to log in.
+func openUpstream(b *Bus, s *session) (*upstream, error) {
 	until := s.since.Add(loginWait)
 	_ = s.outside.SetReadDeadline(until)
 	_ = s.inside.SetDeadline(until)
 	u := &upstream{
-		output: newOutput(s), bus: b, from: bufio.NewReader(s.inside), inbox: nats.InboxPrefix + rand.Text() + ".", acks: make(chan received, 1),
-		pongs: make(chan struct{}, 1), names: map[int]string{}, last: inboxID,
+		output: newOutput(s), bus: b, from: bufio.NewReader(s.inside), inbox: nats.InboxPrefix + rand.Text() + ".",
+		acks: make(chan received, 1), pongs: make(chan struct{}, 1), names: map[int]string{}, last: inboxID,
 	}
 	introduced := make(chan error, 1) // the server writes before it reads, and the connection has no buffer
 	b.gate.working.Go(func() { introduced <- s.introduce() })
@@ -152,7 +152,8 @@ func (u *upstream) run(deliver func(received) error) {
 		case op[0] == "PONG":
 			err = u.confirmed()
 		case op[0] == "-ERR":
-			u.bus.o.Logger.Warn(u.s.protocol+" client cut off by the server", "client", u.s.client, "reason", strings.TrimSpace(line[len("-ERR"):]))
+			reason := strings.TrimSpace(line[len("-ERR"):])
+			u.bus.o.Logger.Warn(u.s.protocol+" client cut off by the server", "client", u.s.client, "reason", reason)
 			return
 		}
 		if err != nil {
@@ -204,10 +205,7 @@ func (u *upstream) take(op []string, deliver func(received) error) error {
 	return deliver(m)
 }
 
-// publish publishes a message. It does not wait for the stream.
-func (u *upstream) publish(m Message) error { return u.send(m, "") }
-
-func (u *upstream) send(m Message, reply string) error {
+func (u *upstream) sendMessage(m Message, reply string) error {
 	var text bytes.Buffer
 	if len(m.Header) == 0 {
 		fmt.Fprintf(&text, "PUB %s %s %d\r\n", m.Subject, reply, len(m.Data))
@@ -232,7 +230,7 @@ func (u *upstream) publishAcknowledged(m Message) error {
 	defer cancel()
 	u.asked++
 	reply := u.inbox + strconv.Itoa(u.asked)
-	if err := u.send(m, reply); err != nil {
+	if err := u.sendMessage(m, reply); err != nil {
 		return err
 	}
 	for {
@@ -340,7 +338,7 @@ func newOutput(s *session) *output {
 	return &output{s: s, to: bufio.NewWriterSize(s.outside, lineMost)}
 }
 
-// write calls text with the writer. Without now, what it writes may wait for the next call.
+// write calls text with the writer. Without now, the text may wait for the next call.
 func (o *output) write(text func(io.Writer) error, now bool) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

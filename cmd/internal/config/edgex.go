@@ -58,8 +58,8 @@ func protocolCure(name string) string {
 	return ""
 }
 
-// messagePortVar declares the port of a message bus that EdgeX has beside NATS; -1 turns it off.
-func (c *Config) messagePortVar(f *pflag.FlagSet, p *int, name, about string) {
+// addMessagePort declares the port of a message bus that EdgeX has beside NATS; -1 turns it off.
+func addMessagePort(c *Config, f *pflag.FlagSet, p *int, name, about string) {
 	f.IntVar(p, name, -1, "TCP port at nats-host for EdgeX services on "+about+"; 0 takes a free one, -1 turns it off")
 	c.mustBe(name, func() string {
 		switch {

@@ -137,8 +137,8 @@ func addAddressSettings(c *Config) {
 	}
 	c.hostVar(f, &c.NATSHost, "nats-host", "address of the NATS server for clients, which read everything")
 	c.portVar(f, &c.NATSPort, "nats-port", 4222, -1, "TCP port of the NATS server for clients; 0 takes a free one, -1 turns it off")
-	c.messagePortVar(f, &c.RedisPort, "redis-port", "Redis Pub/Sub, such as 6379")
-	c.messagePortVar(f, &c.MQTTPort, "mqtt-port", "MQTT, such as 1883")
+	addMessagePort(c, f, &c.RedisPort, "redis-port", "Redis Pub/Sub, such as 6379")
+	addMessagePort(c, f, &c.MQTTPort, "mqtt-port", "MQTT, such as 1883")
 	f.Var(newTexts(&c.HubURL, checkHub, ""), "hub-url", "comma-separated leafnode URLs of a NATS cluster that reads the copies, with this node's name as the user, such as tls://edge-1@hub.example:7422")
 	c.mustBe("hub-url", func() string { return hubCure(c) })
 	f.BoolVar(&c.AllowInsecure, "allow-insecure", false, "allow addresses beyond loopback without --secure; every machine that reaches them reads and changes everything without a login")

@@ -69,10 +69,10 @@ var (
 		{"ledge_tls_certificate_expires_seconds", "Time until the certificate of the server expires; negative after that.", time.Duration.Seconds},
 	}
 	ofNATS = []measure[int]{
-		{"ledge_nats_refused_total", "Connections of NATS clients that were refused or ended since the start, by reason.", count},
+		{"ledge_nats_refused_total", "Clients of the bus that were refused or cut off since the start, by reason.", count},
 	}
 	ofNATSClients = []measure[int]{
-		{"ledge_nats_clients", "NATS clients that are connected.", count},
+		{"ledge_nats_clients", "Clients of the bus that are connected: NATS, Redis, MQTT.", count},
 	}
 	ofBusLag = []measure[bus.Stats]{
 		{"ledge_bus_lag_events", "Events that queries show and that NATS clients do not have yet, by stream.", func(s bus.Stats) float64 { return float64(s.Lag) }},

@@ -95,7 +95,8 @@ func TestEdgeXClients(t *testing.T) {
 	p := ledgetest.StartSeed(t, "--redis-port", "0", "--mqtt-port", "0")
 	for version := range clients {
 		for _, c := range []struct{ kind, format, at string }{
-			{"nats-core", "nats", p.NATS}, {"nats-core", "json", p.NATS}, {"nats-jetstream", "nats", p.NATS}, {"nats-jetstream", "json", p.NATS},
+			{"nats-core", "nats", p.NATS}, {"nats-core", "json", p.NATS},
+			{"nats-jetstream", "nats", p.NATS}, {"nats-jetstream", "json", p.NATS},
 			{"mqtt", "", readyAt(p, "mqtt")}, {"redis", "", readyAt(p, "redis")},
 		} {
 			if version == "4.0" && c.kind == "redis" {
@@ -117,8 +118,8 @@ func readyAt(p *ledgetest.Node, name string) string {
 
 func portOf(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
 
-// TestEdgeXClientsWithTokens has the clients publish and subscribe in secure mode over NATS and MQTT, with a token of the role service. With
-// another role they are not let in.
+// TestEdgeXClientsWithTokens has the clients publish and subscribe in secure mode over NATS and MQTT, with a token of the role service.
+// With another role they are not let in.
 func TestEdgeXClientsWithTokens(t *testing.T) {
 	t.Parallel()
 	clients := buildBusClients(t)

@@ -111,8 +111,8 @@ func source(ctx context.Context, js jetstream.JetStream, text, node string) erro
 	return err
 }
 
-// TestFleet has three edges whose events a cluster of three sources. A server of the cluster is killed, an edge is killed and another is away
-// meanwhile: the cluster has each event, in order. It can neither delete nor change anything at an edge.
+// TestFleet has three edges whose events a cluster of three sources. A server of the cluster is killed, an edge is killed and another is
+// away meanwhile: the cluster has each event, in order. It can neither delete nor change anything at an edge.
 func TestFleet(t *testing.T) {
 	t.Parallel()
 	secrets := t.TempDir()
@@ -198,14 +198,22 @@ func (e *edge) start(t *testing.T, secrets string) {
 // again, if the entries of its predecessor are not committed yet (a race of nats-server 2.15).
 func (e *edge) sourced(ctx context.Context, t *testing.T, js jetstream.JetStream, want uint64) {
 	t.Helper()
-	var s jetstream.Stream
-	ledgetest.Until(t, e.name+" at the hub", func() bool {
+	has := func() (s jetstream.Stream, msgs uint64) {
 		short, cancel := context.WithTimeout(ctx, 2*time.Second)
 		defer cancel()
-		var err error
-		s, err = js.Stream(short, "FLEET_"+e.name)
-		return err == nil && s.CachedInfo().State.Msgs >= want
-	})
+		s, err := js.Stream(short, "FLEET_"+e.name)
+		if err != nil {
+			return nil, 0
+		}
+		return s, s.CachedInfo().State.Msgs
+	}
+	s, msgs := has()
+	for ; msgs < want; s, msgs = has() { // after some failures, a server waits up to two minutes before it tries a source again
+		if ctx.Err() != nil {
+			t.Fatalf("%s: the hub has %d events, and the edge %d", e.name, msgs, want)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
 	c, err := s.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{HeadersOnly: true})
 	if err != nil {
 		t.Fatal(err)

@@ -1,8 +1,8 @@
 // Busclient4 publishes on the message bus with the clients of EdgeX 3.1 and 4.0, and prints what it receives.
 //
-// It takes a version, 3 or 4, and then what busclient2 takes: a port, nats-core, nats-jetstream, mqtt or, for 3, redis, nats or json, a user and
-// a password, the file of a CA, and a topic. Each line of its input is the payload of a message. It prints "ready" when it has subscribed, "published" after each message,
-// and "received TOPIC" for each that it gets.
+// It takes a version, 3 or 4, and then what busclient2 takes: a port, nats-core, nats-jetstream, mqtt or, for 3, redis, nats or json, a
+// user and a password, the file of a CA, and a topic. Each line of its input is the payload of a message. It prints "ready" when it has
+// subscribed, "published" after each message, and "received TOPIC" for each that it gets.
 package main
 
 import (
