@@ -68,8 +68,8 @@ func TestStill(t *testing.T) {
 func TestRolesThatMay(t *testing.T) {
 	for right, want := range map[Right]string{
 		MayRead: "viewer or service or operator or auditor or admin", MayPost: "poster or service or operator or admin",
-		MayChange: "service or operator or admin",
-		MayAudit:  "auditor or admin", MayAdminister: "admin",
+		MayServe: "service or operator or admin", MayChange: "operator or admin",
+		MayAudit: "auditor or admin", MayAdminister: "admin",
 	} {
 		if got := RolesThatMay(right); got != want {
 			t.Errorf("%s: got %q, want %q", right, got, want)

@@ -12,7 +12,7 @@ type Role string
 const (
 	Viewer   Role = "viewer"   // reads
 	Poster   Role = "poster"   // posts values to its devices
-	Service  Role = "service"  // is a service of EdgeX: reads, posts, changes, and uses EdgeX's message bus
+	Service  Role = "service"  // is a service of EdgeX: reads, posts, serves, and uses EdgeX's message bus
 	Operator Role = "operator" // reads, posts and changes
 	Auditor  Role = "auditor"  // reads, also the log and its history
 	Admin    Role = "admin"    // does everything, also users and tokens
@@ -23,9 +23,12 @@ type Right string
 
 // The rights.
 const (
-	MayRead       Right = "read"       // entities, notifications and readings
-	MayPost       Right = "post"       // values
-	MayChange     Right = "change"     // entities, subscriptions, notifications and secrets
+	MayRead Right = "read" // entities, notifications and readings
+	MayPost Right = "post" // values
+	// MayServe has the changes that the SDKs of EdgeX 2.3 and 4.0 make for device services and application services: of devices, profiles,
+	// device services and provision watchers, commands, and new notifications and subscriptions.
+	MayServe      Right = "serve"
+	MayChange     Right = "change"     // everything else, such as removing data, subscriptions and secrets
 	MayUseBus     Right = "bus"        // publish and subscribe on EdgeX's message bus, and nothing else on NATS
 	MayAudit      Right = "audit"      // read the log and its history, and verify
 	MayAdminister Right = "administer" // change users and tokens
@@ -35,10 +38,10 @@ const (
 var rights = map[Role][]Right{
 	Viewer:   {MayRead},
 	Poster:   {MayPost},
-	Service:  {MayRead, MayPost, MayChange, MayUseBus},
-	Operator: {MayRead, MayPost, MayChange},
+	Service:  {MayRead, MayPost, MayServe, MayUseBus},
+	Operator: {MayRead, MayPost, MayServe, MayChange},
 	Auditor:  {MayRead, MayAudit},
-	Admin:    {MayRead, MayPost, MayChange, MayAudit, MayAdminister},
+	Admin:    {MayRead, MayPost, MayServe, MayChange, MayAudit, MayAdminister},
 }
 
 // Roles are all roles, the weakest first.

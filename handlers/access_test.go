@@ -153,8 +153,10 @@ func may(role domain.Role, right domain.Right) bool {
 		return role == domain.Viewer || role == domain.Service || role == domain.Operator || role == domain.Auditor || role == domain.Admin
 	case domain.MayPost:
 		return role == domain.Poster || role == domain.Service || role == domain.Operator || role == domain.Admin
-	case domain.MayChange:
+	case domain.MayServe:
 		return role == domain.Service || role == domain.Operator || role == domain.Admin
+	case domain.MayChange:
+		return role == domain.Operator || role == domain.Admin
 	case domain.MayAdminister:
 		return role == domain.Admin
 	}

@@ -2,7 +2,6 @@ package edgex
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fxamacker/cbor/v2"
 	"github.com/google/uuid"
 
 	"ledge/domain"
@@ -29,6 +27,10 @@ type EventsOptions struct {
 		Follow(ctx context.Context, from uint64, f func([]domain.Recorded) error) error
 	}
 	Whole func(context.Context, domain.Recorded) (domain.Recorded, error)
+	// Read reads the newest state of the entities.
+	Read func(func(domain.View) error) error
+	// V3 has the messages in API v3, of EdgeX 3.1 and 4.0, in place of API v2, of EdgeX 2.3.
+	V3 bool
 	// CoreData serves GET /api/v2/event/id/…, in the name of the bus.
 	CoreData http.Handler
 	// Own is the origin of the events that came over the bus: they are on the bus already.
@@ -55,7 +57,7 @@ const (
 // publishTries is how often an event is read from core-data, or published, before it is given up.
 const publishTries = 5
 
-// Events publishes the events that core-data has recorded, and the system events of core-metadata, as EdgeX 2.3 does.
+// Events publishes the events that core-data has recorded, and the system events of core-metadata, as EdgeX does.
 type Events struct {
 	o EventsOptions
 
@@ -82,7 +84,7 @@ func (e *Events) Run(ctx context.Context, from uint64) error {
 	return e.o.Readings.Follow(ctx, from, func(group []domain.Recorded) error {
 		for _, r := range group {
 			if a := addedIn(r.Event); a.id != "" && r.Origin != e.o.Own && e.o.Heard() {
-				e.publish(ctx, a.id, func() (Message, error) { return e.message(ctx, r, a) })
+				e.publish(ctx, a.id, func() ([]Message, error) { return e.message(ctx, r, a) })
 			}
 		}
 		return ctx.Err()
@@ -111,34 +113,49 @@ func addedIn(event domain.Event) (a added) {
 	return a
 }
 
-// publish publishes a message. The name is its event or its entity, for the log. A message of a removed event is left out.
-func (e *Events) publish(ctx context.Context, name string, newMessage func() (Message, error)) {
-	var err error
-	for try := 0; try < publishTries && ctx.Err() == nil; try++ {
+// publish publishes the messages of an event or of a change. The name is the event or the entity, for the log. The messages of a removed
+// event are left out.
+func (e *Events) publish(ctx context.Context, name string, newMessages func() ([]Message, error)) {
+	var messages []Message
+	err := e.retry(ctx, func() (err error) {
+		messages, err = newMessages()
+		return err
+	})
+	if err != nil {
+		e.count(ctx, name, err)
+		return
+	}
+	for _, m := range messages {
+		if err = e.checkLength(int64(len(m.Data))); err == nil {
+			err = e.retry(ctx, func() error { return e.o.Publish(m) })
+		}
+		e.count(ctx, name, err)
+	}
+}
+
+// retry calls f until it succeeds, five times at most. It returns the last error.
+func (e *Events) retry(ctx context.Context, f func() error) (err error) {
+	for try := range publishTries {
 		if try > 0 {
 			pauseFor(ctx, e.o.Pause)
 		}
-		var m Message
-		if m, err = newMessage(); err == nil {
-			err = e.checkLength(int64(len(m.Data)))
-		}
-		if err == nil {
-			err = e.o.Publish(m)
-		}
-		switch {
-		case err == nil:
-			e.mu.Lock()
-			e.published++
-			e.mu.Unlock()
-			return
-		case errors.Is(err, errGone):
-			return
-		case errors.Is(err, errTooLarge):
-			e.unpublish(name, byLength, err)
-			return
+		if err = f(); err == nil || errors.Is(err, errGone) || errors.Is(err, errTooLarge) || ctx.Err() != nil {
+			break
 		}
 	}
-	if ctx.Err() == nil {
+	return err
+}
+
+// count counts a message by the error with which it was published. The end of ctx and a removed event do not count.
+func (e *Events) count(ctx context.Context, name string, err error) {
+	switch {
+	case err == nil:
+		e.mu.Lock()
+		e.published++
+		e.mu.Unlock()
+	case errors.Is(err, errTooLarge):
+		e.unpublish(name, byLength, err)
+	case !errors.Is(err, errGone) && ctx.Err() == nil:
 		e.unpublish(name, byAnswer, err)
 	}
 }
@@ -154,33 +171,48 @@ func (e *Events) checkLength(bytes int64) error {
 var errGone, errTooLarge = errors.New("the event was removed"), errors.New("the payload is too long")
 
 // message returns the message of an event: an AddEventRequest, in CBOR if a reading is binary, with the envelope in headers.
-func (e *Events) message(ctx context.Context, r domain.Recorded, a added) (m Message, err error) {
+func (e *Events) message(ctx context.Context, r domain.Recorded, a added) ([]Message, error) {
 	if err := e.checkLength(a.bytes); err != nil {
-		return m, err // core-data need not read it
+		return nil, err // core-data need not read it
 	}
-	contentType := typeJSON
+	contentType, write := typeJSON, ofJSON.requestOf
 	if a.binary {
-		contentType = typeCBOR
+		contentType, write = typeCBOR, ofCBOR.requestOf
 	}
 	text, err := e.read(ctx, a.id, contentType)
 	if err != nil {
-		return m, err
+		return nil, err
 	}
-	if a.binary {
-		m.Data, err = requestOf[cbor.RawMessage](text, decodeCBOR, cbor.Marshal)
-	} else {
-		m.Data, err = requestOf[json.RawMessage](text, json.Unmarshal, json.Marshal)
+	m := Message{Header: e.headersOf(contentType, r.CorrelationID)}
+	if m.Data, err = write(text, e.version()); err != nil {
+		return nil, err
 	}
-	m.Subject = publishedSubjects + strings.Join(r.Event.Subject(), ".") // the profile, the device and the source
-	m.Header = headersOf(contentType, r.CorrelationID)
-	return m, err
+	source := r.Event.Subject() // the profile, the device and the source
+	m.Subject = publishedSubjects + strings.Join(source, ".")
+	if e.o.V3 {
+		service, err := e.serviceOf(source[1])
+		if err != nil {
+			return nil, err
+		}
+		m.Subject = publishedSubjects + service + "." + strings.Join(source, ".")
+	}
+	return []Message{m}, nil
+}
+
+// version returns the version of the API in which the messages are.
+func (e *Events) version() string {
+	if e.o.V3 {
+		return "v3"
+	}
+	return "v2"
 }
 
 // headersOf is the envelope of a message that Ledge publishes.
-func headersOf(contentType, correlation string) map[string][]string {
+func (e *Events) headersOf(contentType, correlation string) map[string][]string {
 	correlation, _ = domain.CutHops(correlation)
 	return map[string][]string{
-		"ApiVersion": {"v2"}, "Content-Type": {contentType}, "ErrorCode": {"0"}, "RequestId": {""}, "X-Correlation-ID": {correlation},
+		"ApiVersion": {e.version()}, "Content-Type": {contentType}, "ErrorCode": {"0"}, "RequestId": {""},
+		"X-Correlation-ID": {correlation},
 	}
 }
 
@@ -206,19 +238,16 @@ func (e *Events) read(ctx context.Context, id, contentType string) ([]byte, erro
 	return nil, fmt.Errorf("core-data answered %d: %.200s", a.status, a.body.Bytes())
 }
 
-// requestOf returns an AddEventRequest with the event of an answer.
-func requestOf[R ~[]byte](text []byte, decode func([]byte, any) error, encode func(any) ([]byte, error)) ([]byte, error) {
+// requestOf returns an AddEventRequest of a version of the API with the event of an answer of core-data.
+func (f format[R]) requestOf(answer []byte, version string) ([]byte, error) {
 	var answered struct {
-		Event R `json:"event"`
+		Event event[R] `json:"event"`
 	}
-	if err := decode(text, &answered); err != nil {
+	if err := f.decode(answer, &answered); err != nil {
 		return nil, fmt.Errorf("decode the answer of core-data: %w", err)
 	}
-	return encode(struct {
-		APIVersion string `json:"apiVersion"`
-		RequestID  string `json:"requestId"`
-		Event      R      `json:"event"`
-	}{"v2", uuid.Must(uuid.NewV7()).String(), answered.Event})
+	answered.Event.APIVersion = version
+	return f.encode(addEvent[R]{version, uuid.Must(uuid.NewV7()).String(), answered.Event})
 }
 
 // unpublish counts a message that is not published, and logs one in a minute.

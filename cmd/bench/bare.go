@@ -20,6 +20,9 @@ import (
 // bareFlag has this program be the bare server; it is not for people.
 const bareFlag = "-bare"
 
+// bareServers are the servers that this program can be, by their flags. Each takes the path of its files.
+var bareServers = map[string]func(path string) error{bareFlag: serveBare, bareNATSFlag: serveBareNATS}
+
 // bareServer is the least that could take and give devices: it decodes the same JSON into the same structs, appends
 // the bytes to a file with one fsync for all that wait, keeps a map, and answers as much. It validates nothing.
 type bareServer struct {

@@ -20,8 +20,8 @@ var ledgeBinary string
 
 // TestMain is the bare server where this binary is started as such, as the program is.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == bareFlag {
-		fatal(serveBare(os.Args[2]))
+	if len(os.Args) == 3 && bareServers[os.Args[1]] != nil {
+		fatal(bareServers[os.Args[1]](os.Args[2]))
 		return
 	}
 	dir, err := os.MkdirTemp("", "bench-test-*")
@@ -70,7 +70,7 @@ func TestSections(t *testing.T) {
 	if mosquitto() != "" {
 		deliveries += 2 // the latency over MQTT
 	}
-	for name, want := range map[string]int{"append": 4, "writers": 4, "http": 9, "latency": 7, "delivery": deliveries, "rebuild": 3, "lists": 27, "readings": 42, "bodies": 8, "mixed": 7, "startup": 7, "console": len(consolePaths) + 3} {
+	for name, want := range map[string]int{"append": 4, "writers": 4, "http": 9, "latency": 7, "edgex": 4, "delivery": deliveries, "rebuild": 3, "lists": 27, "readings": 42, "bodies": 8, "mixed": 7, "startup": 7, "console": len(consolePaths) + 3} {
 		if rows[name] != want {
 			t.Errorf("%s has %d rows, want %d", name, rows[name], want)
 		}

@@ -3,6 +3,7 @@
 // Machines are noisy, so what counts is the ratio of two sides that were measured in turns, A B A B; the absolute figures
 // stand beside it. The sections: append and writers (the log against a plain file), http (the real binary against a bare
 // handler), secure (secure mode against open mode), latency (PATCH to a SUB socket),
+// edgex (events of EdgeX services over NATS against a NATS server alone),
 // delivery (PATCH to REST receivers that fail, are slow or dead), rebuild (folding a log against reading it), lists (pages of long lists),
 // readings (the same of readings, as many as -readings says), bodies (posting to device-rest against a handler that only
 // writes and syncs), mixed (memory under a load of all kinds), startup (time and memory).
@@ -24,8 +25,8 @@ import (
 )
 
 func main() {
-	if len(os.Args) == 3 && os.Args[1] == bareFlag {
-		fatal(serveBare(os.Args[2]))
+	if len(os.Args) == 3 && bareServers[os.Args[1]] != nil {
+		fatal(bareServers[os.Args[1]](os.Args[2]))
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

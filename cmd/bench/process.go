@@ -53,12 +53,15 @@ func (b *bench) startLedge(ctx context.Context, dir string, flags ...string) (*p
 	return start(ctx, b.ledge, append(args, flags...)...)
 }
 
-func startBare(ctx context.Context, dir string) (*process, error) {
+func startBare(ctx context.Context, dir string) (*process, error) { return startAs(ctx, bareFlag, dir) }
+
+// startAs starts this program as one of the bareServers.
+func startAs(ctx context.Context, flag, dir string) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	return start(ctx, self, bareFlag, filepath.Join(dir, "bare"))
+	return start(ctx, self, flag, filepath.Join(dir, strings.TrimPrefix(flag, "-")))
 }
 
 // startBoth starts Ledge and the bare server in a folder of their own; stop stops both and removes it.

@@ -108,7 +108,8 @@ type Step struct {
 
 // Specification is the flow of the user's specification: profile, device, data, subscription, a change, and what came of it.
 func (s *Secured) Specification(port int) []Step {
-	changers := []domain.Role{domain.Operator, domain.Admin, domain.Service}
+	changers := []domain.Role{domain.Operator, domain.Admin}
+	servers := []domain.Role{domain.Operator, domain.Admin, domain.Service}
 	posters := []domain.Role{domain.Poster, domain.Operator, domain.Admin, domain.Service}
 	readers := []domain.Role{domain.Viewer, domain.Operator, domain.Auditor, domain.Admin, domain.Service}
 	var form bytes.Buffer
@@ -120,23 +121,23 @@ func (s *Secured) Specification(port int) []Step {
 	subscription := fmt.Sprintf(`[{"apiVersion":"v2","subscription":{"name":"watch","receiver":"r","adminState":"UNLOCKED","categories":["DEVICE_CHANGED"],"channels":[{"type":"ZeroMQ","host":"127.0.0.1","port":%d,"topic":"t"}]}}]`, port)
 	const isJSON = "application/json"
 	return []Step{
-		{"upload the profile", http.MethodPost, s.Metadata + "/api/v2/deviceprofile/uploadfile", w.FormDataContentType(), form.String(), changers, http.StatusCreated},
-		{"add the device", http.MethodPost, s.Metadata + "/api/v2/device", isJSON, device, changers, http.StatusCreated},
+		{"upload the profile", http.MethodPost, s.Metadata + "/api/v2/deviceprofile/uploadfile", w.FormDataContentType(), form.String(), servers, http.StatusCreated},
+		{"add the device", http.MethodPost, s.Metadata + "/api/v2/device", isJSON, device, servers, http.StatusCreated},
 		{"read the device", http.MethodGet, s.Metadata + "/api/v2/device/name/cam-1", "", "", readers, http.StatusOK},
 		{"post a picture", http.MethodPost, s.DeviceREST + "/api/v2/resource/cam-1/jpeg", "image/jpeg", "\xff\xd8picture", posters, http.StatusOK},
 		{"read the readings", http.MethodGet, s.CoreData + "/api/v2/reading/device/name/cam-1", "", "", readers, http.StatusOK},
 		{"list the commands", http.MethodGet, s.URLs[services.Command] + "/api/v2/device/name/cam-1", "", "", readers, http.StatusOK},
-		{"read from the device", http.MethodGet, s.URLs[services.Command] + "/api/v2/device/name/cam-1/jpeg", "", "", changers,
+		{"read from the device", http.MethodGet, s.URLs[services.Command] + "/api/v2/device/name/cam-1/jpeg", "", "", servers,
 			http.StatusInternalServerError},
-		{"write to the device", http.MethodPut, s.URLs[services.Command] + "/api/v2/device/name/cam-1/jpeg", isJSON, "{}", changers,
+		{"write to the device", http.MethodPut, s.URLs[services.Command] + "/api/v2/device/name/cam-1/jpeg", isJSON, "{}", servers,
 			http.StatusInternalServerError},
-		{"subscribe", http.MethodPost, s.Notifications + "/api/v2/subscription", isJSON, subscription, changers, http.StatusCreated},
-		{"change the device", http.MethodPatch, s.Metadata + "/api/v2/device", isJSON, `[{"apiVersion":"v2","device":{"name":"cam-1","adminState":"LOCKED"}}]`, changers, http.StatusOK},
+		{"subscribe", http.MethodPost, s.Notifications + "/api/v2/subscription", isJSON, subscription, servers, http.StatusCreated},
+		{"change the device", http.MethodPatch, s.Metadata + "/api/v2/device", isJSON, `[{"apiVersion":"v2","device":{"name":"cam-1","adminState":"LOCKED"}}]`, servers, http.StatusOK},
 		{"read the settings", http.MethodGet, s.Metadata + "/api/v2/config", "", "", readers, http.StatusOK},
 		{"read the metrics", http.MethodGet, s.Metadata + "/metrics", "", "", readers, http.StatusOK},
 		{"read the notifications", http.MethodGet, s.Notifications + "/api/v2/notification/category/DEVICE_CHANGED", "", "", readers, http.StatusOK},
 		{"store a secret", http.MethodPost, s.Notifications + "/api/v2/secret", isJSON, `{"apiVersion":"v2","path":"smtp","secretData":[{"key":"password","value":"` + MailPassword + `"}]}`, changers, http.StatusCreated},
-		{"remove the device", http.MethodDelete, s.Metadata + "/api/v2/device/name/cam-1", "", "", changers, http.StatusOK},
+		{"remove the device", http.MethodDelete, s.Metadata + "/api/v2/device/name/cam-1", "", "", servers, http.StatusOK},
 	}
 }
 

@@ -48,8 +48,8 @@ func New(o handlers.Options, state entities.Reader, log handlers.Submitter, devi
 	v2.Serve([]handlers.Route{
 		{Method: "GET", Path: "/device/all", Right: domain.MayRead, Handle: v2.listAll},
 		{Method: "GET", Path: "/device/name/:name", Right: domain.MayRead, Handle: v2.listOfDevice},
-		{Method: "GET", Path: "/device/name/:name/:command", Right: domain.MayChange, Handle: v2.get},
-		{Method: "PUT", Path: "/device/name/:name/:command", Right: domain.MayChange, Handle: v2.put},
+		{Method: "GET", Path: "/device/name/:name/:command", Right: domain.MayServe, Handle: v2.get},
+		{Method: "PUT", Path: "/device/name/:name/:command", Right: domain.MayServe, Handle: v2.put},
 	})
 	v2.RouteDocument(document)
 	return s

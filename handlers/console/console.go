@@ -46,6 +46,8 @@ type Options struct {
 	Network Network
 	// Access tells which clients may use the REST services.
 	Access Access
+	// Refusals are the refused events of EdgeX's message bus.
+	Refusals Refusals
 	// DeviceREST is the URL at which device-rest listens; its host may be that of all interfaces.
 	DeviceREST string
 }
@@ -89,7 +91,8 @@ func New(o Options) *Console {
 		deviceImport{reader},
 		deviceHistory{reader, history},
 		deviceCommands{reader, history, site.Now()},
-		readingPages{values},
+		readingPages{values, o.Refusals},
+		refusedPage{site, o.Refusals},
 		profilePages{site, o.State},
 		newServicePages(site, o.State, o.System),
 		newWatcherPages(site, o.State, o.System),

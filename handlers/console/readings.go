@@ -21,7 +21,10 @@ const (
 )
 
 // readingPages are the list of readings, and their values.
-type readingPages struct{ values }
+type readingPages struct {
+	values
+	refusals Refusals
+}
 
 func (s readingPages) Routes() []web.Route {
 	return []web.Route{
@@ -40,8 +43,9 @@ type readingsData struct {
 	Paused  bool
 	Gallery bool
 	// Looked is how many readings were searched for images.
-	Looked int
-	Period web.Period
+	Looked  int
+	Period  web.Period
+	Refused uint64 // events since the start
 }
 
 // Get returns a filter.
@@ -78,6 +82,7 @@ func (d readingsData) Live() bool { return !d.Paused && d.Offset == 0 && d.Perio
 
 func (s readingPages) showReadings(c *gin.Context) error {
 	d := readingsData{Query: web.Filters(c, "device", "resource", "from", "to", "paused", "view"), Period: web.PeriodOf(c)}
+	d.Refused = s.refusals.count()
 	d.Paused, d.Gallery = d.Get("paused") == "1", d.Get("view") == "images"
 	d.Offset, _ = strconv.Atoi(c.Query("offset"))
 	d.Offset = min(max(d.Offset, 0), mostReadingsOffset)

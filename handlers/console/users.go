@@ -141,7 +141,7 @@ func (s userPages) showUsers(c *gin.Context, status int, message string, d users
 func roleOptions() []web.Option {
 	says := map[domain.Role]string{
 		domain.Viewer: "reads", domain.Poster: "posts values only", domain.Operator: "reads, posts and changes",
-		domain.Service: "reads, posts and changes, and uses EdgeX's message bus",
+		domain.Service: "is a service of EdgeX: reads, posts, changes devices, and uses the message bus",
 		domain.Auditor: "reads, also the ledger", domain.Admin: "everything, also users and tokens",
 	}
 	var all []web.Option

@@ -61,8 +61,8 @@ func New(o handlers.Options, state entities.Reader, events, readings handlers.Su
 func (s service) deviceRoutes() []handlers.Route {
 	return []handlers.Route{
 		{Method: "POST", Path: "/resource/:device/:resource", Right: domain.MayPost, Device: "device", Streamed: true, Handle: s.postValue},
-		{Method: "GET", Path: "/device/name/:name/:command", Right: domain.MayChange, Handle: s.getCommand},
-		{Method: "PUT", Path: "/device/name/:name/:command", Right: domain.MayChange, Handle: s.putCommand},
+		{Method: "GET", Path: "/device/name/:name/:command", Right: domain.MayServe, Handle: s.getCommand},
+		{Method: "PUT", Path: "/device/name/:name/:command", Right: domain.MayServe, Handle: s.putCommand},
 		{Method: "POST", Path: "/discovery", Right: domain.MayChange, Handle: s.discover},
 	}
 }

@@ -31,14 +31,14 @@ func deviceRoutes[S interface{ Entity() domain.Device }](s service, show func(do
 	remove := func(name string) domain.Command { return domain.RemoveDevice{Name: name} }
 	byProfile, byService := handlers.By(domain.IndexProfile, "name"), handlers.By(domain.IndexService, "name")
 	return []handlers.Route{
-		{Method: "POST", Path: "/device", Right: domain.MayChange, Handle: add},
-		{Method: "PATCH", Path: "/device", Right: domain.MayChange, Handle: update},
+		{Method: "POST", Path: "/device", Right: domain.MayServe, Handle: add},
+		{Method: "PATCH", Path: "/device", Right: domain.MayServe, Handle: update},
 		{Method: "GET", Path: "/device/all", Right: domain.MayRead, Handle: list(handlers.Labels)},
 		{Method: "GET", Path: "/device/profile/name/:name", Right: domain.MayRead, Handle: list(byProfile)},
 		{Method: "GET", Path: "/device/service/name/:name", Right: domain.MayRead, Handle: list(byService)},
 		{Method: "GET", Path: "/device/name/:name", Right: domain.MayRead, Handle: get(whole)},
 		{Method: "GET", Path: "/device/check/name/:name", Right: domain.MayRead, Handle: get(check)},
-		{Method: "DELETE", Path: "/device/name/:name", Right: domain.MayChange, Handle: s.remove(remove)},
+		{Method: "DELETE", Path: "/device/name/:name", Right: domain.MayServe, Handle: s.remove(remove)},
 	}
 }
 

@@ -23,16 +23,16 @@ func (s service) profileRoutes() []handlers.Route {
 	get := handlers.Get(s.API, s.state, "device profile", "name", entities.Profiles.Table, show)
 	upload, uploadNewer := s.uploadProfile(s.newProfile, http.StatusCreated), s.uploadProfile(s.newerProfile, http.StatusOK)
 	return []handlers.Route{
-		{Method: "POST", Path: "/deviceprofile", Right: domain.MayChange, Handle: add},
-		{Method: "PUT", Path: "/deviceprofile", Right: domain.MayChange, Handle: s.ifChangeable(replace)},
-		{Method: "POST", Path: "/deviceprofile/uploadfile", Right: domain.MayChange, Handle: upload},
-		{Method: "PUT", Path: "/deviceprofile/uploadfile", Right: domain.MayChange, Handle: s.ifChangeable(uploadNewer)},
+		{Method: "POST", Path: "/deviceprofile", Right: domain.MayServe, Handle: add},
+		{Method: "PUT", Path: "/deviceprofile", Right: domain.MayServe, Handle: s.ifChangeable(replace)},
+		{Method: "POST", Path: "/deviceprofile/uploadfile", Right: domain.MayServe, Handle: upload},
+		{Method: "PUT", Path: "/deviceprofile/uploadfile", Right: domain.MayServe, Handle: s.ifChangeable(uploadNewer)},
 		{Method: "GET", Path: "/deviceprofile/all", Right: domain.MayRead, Handle: s.listProfiles(handlers.Labels)},
 		{Method: "GET", Path: ofMaker, Right: domain.MayRead, Handle: s.listProfiles(byMaker)},
 		{Method: "GET", Path: ofMaker + "/model/:model", Right: domain.MayRead, Handle: s.listProfiles(byMakerAndModel)},
 		{Method: "GET", Path: "/deviceprofile/model/:model", Right: domain.MayRead, Handle: s.listProfiles(byModel)},
 		{Method: "GET", Path: "/deviceprofile/name/:name", Right: domain.MayRead, Handle: get},
-		{Method: "DELETE", Path: "/deviceprofile/name/:name", Right: domain.MayChange, Handle: s.removeProfile},
+		{Method: "DELETE", Path: "/deviceprofile/name/:name", Right: domain.MayServe, Handle: s.removeProfile},
 	}
 }
 

@@ -15,8 +15,8 @@ func (s service) serviceRoutes() []handlers.Route {
 	get := handlers.Get(s.API, s.state, "device service", "name", entities.Services.Table, show)
 	remove := s.remove(func(name string) domain.Command { return domain.RemoveService{Name: name} })
 	return []handlers.Route{
-		{Method: "POST", Path: "/deviceservice", Right: domain.MayChange, Handle: add},
-		{Method: "PATCH", Path: "/deviceservice", Right: domain.MayChange, Handle: update},
+		{Method: "POST", Path: "/deviceservice", Right: domain.MayServe, Handle: add},
+		{Method: "PATCH", Path: "/deviceservice", Right: domain.MayServe, Handle: update},
 		{Method: "GET", Path: "/deviceservice/all", Right: domain.MayRead, Handle: list},
 		{Method: "GET", Path: "/deviceservice/name/:name", Right: domain.MayRead, Handle: get},
 		{Method: "DELETE", Path: "/deviceservice/name/:name", Right: domain.MayChange, Handle: remove},

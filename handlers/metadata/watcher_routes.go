@@ -17,13 +17,13 @@ func (s service) watcherRoutes() []handlers.Route {
 	update := handlers.BatchOf(s.API, s.log, handlers.PatchIn[v2.Watcher]("provisionWatcher"), s.updateWatcher)
 	remove := s.remove(func(name string) domain.Command { return domain.RemoveWatcher{Name: name} })
 	return []handlers.Route{
-		{Method: "POST", Path: "/provisionwatcher", Right: domain.MayChange, Handle: add},
-		{Method: "PATCH", Path: "/provisionwatcher", Right: domain.MayChange, Handle: update},
+		{Method: "POST", Path: "/provisionwatcher", Right: domain.MayServe, Handle: add},
+		{Method: "PATCH", Path: "/provisionwatcher", Right: domain.MayServe, Handle: update},
 		{Method: "GET", Path: "/provisionwatcher/all", Right: domain.MayRead, Handle: s.listWatchers(handlers.Labels)},
 		{Method: "GET", Path: "/provisionwatcher/profile/name/:name", Right: domain.MayRead, Handle: s.listWatchers(byProfile)},
 		{Method: "GET", Path: "/provisionwatcher/service/name/:name", Right: domain.MayRead, Handle: s.listWatchers(byService)},
 		{Method: "GET", Path: "/provisionwatcher/name/:name", Right: domain.MayRead, Handle: get},
-		{Method: "DELETE", Path: "/provisionwatcher/name/:name", Right: domain.MayChange, Handle: remove},
+		{Method: "DELETE", Path: "/provisionwatcher/name/:name", Right: domain.MayServe, Handle: remove},
 	}
 }
 

@@ -19,7 +19,7 @@ func (s service) notificationRoutes() []handlers.Route {
 	bySubscription := s.listNotifications(s.bySubscription)
 	between := s.listNotifications(handlers.ByTime(time.Millisecond, handlers.Unfiltered))
 	return []handlers.Route{
-		{Method: "POST", Path: "/notification", Right: domain.MayChange, Handle: add},
+		{Method: "POST", Path: "/notification", Right: domain.MayServe, Handle: add},
 		{Method: "GET", Path: "/notification/id/:id", Right: domain.MayRead, Handle: handlers.WithID(s.API, get)},
 		{Method: "GET", Path: "/notification", Right: domain.MayRead, Handle: s.findNotifications},
 		{Method: "GET", Path: "/notification/category/:category", Right: domain.MayRead, Handle: list(domain.IndexCategory, "category")},

@@ -20,7 +20,7 @@ func (s service) subscriptionRoutes() []handlers.Route {
 	get := handlers.Get(s.API, s.subscriptions, "subscription", "name", entities.Subscriptions.Table, show)
 	remove := handlers.Remove(s.API, s.events, "name", func(name string) domain.Command { return domain.RemoveSubscription{Name: name} })
 	return []handlers.Route{
-		{Method: "POST", Path: "/subscription", Right: domain.MayChange, Handle: add},
+		{Method: "POST", Path: "/subscription", Right: domain.MayServe, Handle: add},
 		{Method: "PATCH", Path: "/subscription", Right: domain.MayChange, Handle: update},
 		{Method: "GET", Path: "/subscription/all", Right: domain.MayRead, Handle: s.listSubscriptions(handlers.Unfiltered)},
 		{Method: "GET", Path: "/subscription/category/:category", Right: domain.MayRead, Handle: list(domain.IndexCategory, "category")},

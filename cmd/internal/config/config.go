@@ -64,6 +64,7 @@ type Config struct {
 	Registry              string
 	Samples               bool
 	DefaultProtocol       string
+	EdgeXVersion          string
 
 	AllowDestinations, DenyDestinations guard.Rules
 	AllowBinds                          guard.Rules

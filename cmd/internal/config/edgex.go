@@ -10,6 +10,12 @@ import (
 	"ledge/domain"
 )
 
+// The values of the setting edgex-version. On the bus 3.1 and 4.0 have the same topics, headers and payloads.
+const (
+	EdgeX2 = "2.3"
+	EdgeX4 = "4"
+)
+
 // consulPort is the port of Consul's HTTP API, unless the setting has another one.
 const consulPort = "8500"
 

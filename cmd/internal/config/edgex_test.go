@@ -15,6 +15,7 @@ func TestEdgeXSettingsAreRefused(t *testing.T) {
 		{"registry", "consul://c:8500?a=b", "consul://c:8500?a=b" + form},
 		{"registry", "consul://c:85000", "consul://c:85000" + form},
 		{"registry", "consul://:t0ken@c:8500", "consul://:xxxxx@c:8500: a setting is not a place for a token"},
+		{"edgex-version", "3", "3: use 2.3 or 4"},
 		{"default-protocol", "a b", `a b: "a b" has the character ' '`},
 	} {
 		_, _, err := loadArgs(t, "--"+c.setting, c.value)

@@ -252,6 +252,8 @@ func addEdgeXSettings(c *Config) {
 	f.StringVar(&c.DefaultProtocol, "default-protocol", "",
 		"protocolName of devices of device-rest that EdgeX's clients post without one, such as rest. Default: they are refused with 400")
 	c.mustBe("default-protocol", func() string { return protocolCure(c.DefaultProtocol) })
+	c.choiceVar(f, &c.EdgeXVersion, "edgex-version", EdgeX2, []string{EdgeX2, EdgeX4},
+		"EdgeX release in whose form events and system events are published on the message bus: 2.3, or 4 for 3.1 and 4.0")
 	f.StringVar(&c.UnitsFile, "units-file", "", "TOML or YAML file of the units of measure; device resources with other units are refused with 400. Default: no check")
 }
 

@@ -29,6 +29,7 @@ type Options struct {
 	Settings   func() []console.Setting
 	Ready      func(service string) error // returns why a service refuses requests
 	Warnings   func() []string            // returns warnings for an operator
+	Refusals   console.Refusals           // of EdgeX's message bus
 	Limits     console.Disk               // of the stored data; the other fields are empty
 	Access     console.Access             // which clients may use the REST services
 	DeviceREST string                     // URL of the REST device service
@@ -59,8 +60,8 @@ func (s *Source) Handler(o handlers.Options) http.Handler {
 		},
 		State: d.Changes.View, Notes: s.Channels.ViewFlushed, Values: d.Readings.View,
 		Changes: changeLog{d}, Users: s.Identities, Tokens: s.Identities, Ledger: s.ledger, System: system{s},
-		Network: console.Network{Interfaces: netInterfaces, Sockets: s.socketStates, PortUse: s.portUse},
-		Access:  s.Access, DeviceREST: s.DeviceREST,
+		Network:  console.Network{Interfaces: netInterfaces, Sockets: s.socketStates, PortUse: s.portUse},
+		Refusals: s.Refusals, Access: s.Access, DeviceREST: s.DeviceREST,
 	})
 }
 

@@ -26,12 +26,28 @@ func newConsole(p *Server, o handlers.Options) http.Handler {
 			ReadingsReserve: int64(c.ReadingsReserve()), ChangesReserve: int64(c.DiskReserve), ReadingsMax: int64(c.ReadingsMaxBytes), ReadingsAge: c.ReadingsMaxAge,
 			NotificationsMax: int64(c.NotificationsMaxBytes), NotificationsAge: c.NotificationsMaxAge,
 		},
-		Access: describeAccess(p), DeviceREST: p.servers.scheme() + "://" + p.servers.address(services.DeviceREST), TLS: c.Secure, DataDir: c.DataDir,
+		Refusals: listRefusals(p),
+		Access:   describeAccess(p), DeviceREST: p.servers.scheme() + "://" + p.servers.address(services.DeviceREST), TLS: c.Secure, DataDir: c.DataDir,
 		Version: p.Version, Logger: p.Logger,
 	})
 	p.onClose(s.Close)
 	p.inBackground(s.Run)
 	return s.Handler(o)
+}
+
+// listRefusals returns the refused events of EdgeX's message bus for the console; nil without a bus.
+func listRefusals(p *Server) console.Refusals {
+	if p.readings == nil {
+		return nil
+	}
+	return func() (newest []console.RefusedEvent, counts map[string]uint64) {
+		for _, one := range p.readings.Refused() {
+			newest = append(newest, console.RefusedEvent{
+				At: one.At.UnixMilli(), Subject: one.Subject, Reason: one.Reason, Message: one.Message, Begin: one.Begin,
+			})
+		}
+		return newest, p.readings.Refusals()
+	}
 }
 
 // listSettings returns the settings with where their values come from.

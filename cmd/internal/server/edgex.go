@@ -5,9 +5,11 @@ import (
 	"net/http"
 
 	"ledge/bridge/edgex"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/services"
 	"ledge/domain"
 	"ledge/handlers/access"
+	"ledge/projections"
 	"ledge/store/bus"
 )
 
@@ -36,6 +38,10 @@ func newEvents(p *Server) *edgex.Events {
 	return edgex.NewEvents(edgex.EventsOptions{
 		Readings: p.Node.Readings.Appender, CoreData: coreDataAs(p, busReader), Own: busOrigin, MaxBytes: bus.EdgeXBytes,
 		Changes: p.Node.Changes.Appender, Whole: p.Node.Entities.Whole,
+		Read: func(f func(domain.View) error) error {
+			return p.Node.Changes.Read(func(v *projections.View) error { return f(domain.View{State: v.State, Lists: v}) })
+		},
+		V3:      p.Config.EdgeXVersion == config.EdgeX4,
 		Heard:   func() bool { return p.bus.Clients() > 0 },
 		Publish: func(m edgex.Message) error { return p.bus.EdgeX().Publish(bus.Message(m)) },
 		Logger:  p.Logger, Now: p.Now,

@@ -156,3 +156,32 @@ func TestEdgeXDeviceService(t *testing.T) {
 	s = startSDKService(p, t, path, port)
 	s.knows("room-1 UNLOCKED [indoor], room-2 UNLOCKED [cold], room-3 UNLOCKED [], thermometer: patched 2, watcher finder")
 }
+
+// TestEdgeXServiceRole runs the device service with the rights of the role service: they suffice for it, and do not let it remove data,
+// subscriptions or secrets. An application service's subscription and notification are taken.
+func TestEdgeXServiceRole(t *testing.T) {
+	t.Parallel()
+	path := ledgetest.BuildOnEdgeX(t, sdkFolder)
+	p := ledgetest.Start(t, t.TempDir(), "--secure", "--loopback", "service")
+	for _, url := range []*string{&p.Metadata, &p.CoreData, &p.Notifications} {
+		*url = ledgetest.At(t, *url, "http", "127.0.0.1")
+	}
+	s := startSDKService(p, t, path, porttest.Hold(t))
+	s.awaits("added room-1 UNLOCKED")
+	s.knows("room-1 UNLOCKED [indoor], thermometer: a thermometer 2")
+	const down = `[{"apiVersion":"v2","device":{"name":"room-1","operatingState":"DOWN"}}]`
+	p.PostJSON(http.MethodPatch, p.Metadata+"/api/v2/device", down, 200)
+	channel := fmt.Sprintf(`{"type":"ZeroMQ","host":"127.0.0.1","port":%d,"topic":"t"}`, porttest.Hold(t))
+	subscription := ledgetest.SubscriptionJSON("app", "c", channel)
+	p.PostJSON(http.MethodPost, p.Notifications+"/api/v2/subscription", subscription, 201)
+	const notification = `[{"apiVersion":"v2","notification":{"category":"c","content":"x","sender":"app","severity":"NORMAL"}}]`
+	p.PostJSON(http.MethodPost, p.Notifications+"/api/v2/notification", notification, 201)
+	for _, url := range []string{
+		p.CoreData + "/api/v2/event/age/0", p.CoreData + "/api/v2/event/device/name/room-1", p.Notifications + "/api/v2/cleanup",
+		p.Notifications + "/api/v2/subscription/name/app", p.Metadata + "/api/v2/deviceservice/name/device-sdk",
+	} {
+		if a := p.Call(http.MethodDelete, url, "", ""); a.Status != http.StatusForbidden || !strings.Contains(a.Body, "operator or admin") {
+			t.Errorf("DELETE %s: got %d %s, want 403", url, a.Status, a.Body)
+		}
+	}
+}

@@ -66,6 +66,7 @@ func fillConsole(p *ledgetest.Node, t *testing.T) {
 	p.PostJSON(http.MethodPost, p.Notifications+"/api/v2/notification", `[{"apiVersion":"v2","notification":{"category":"DEVICE_CHANGED","content":"The door of hall 2 is open","sender":"porter","severity":"CRITICAL","labels":["door"]}}]`, http.StatusCreated)
 	p.PostJSON(http.MethodPost, p.Metadata+"/api/v2/provisionwatcher", `[{"apiVersion":"v2","provisionWatcher":{"name":"finder","identifiers":{"address":"10\\.0\\.0\\..*"},"profileName":"boiler","serviceName":"device-rest","adminState":"UNLOCKED"}}]`, http.StatusCreated)
 	postDemoValues(p, t)
+	publishRefused(p, t, `{"apiVersion":"v2"}`)
 }
 
 func postDemoValues(p *ledgetest.Node, t *testing.T) {

@@ -132,7 +132,7 @@ func TestConsoleWords(t *testing.T) {
 	if to := changed.Header.Get("Location"); to != "/profiles?model=M" {
 		t.Errorf("after the change of the password the console leads to %q", to)
 	}
-	ledgetest.Want(anna.Get("/devices/+add"), t, http.StatusForbidden, `role="alert">Your role is viewer; this needs the role service or operator or admin.`)
+	ledgetest.Want(anna.Get("/devices/+add"), t, http.StatusForbidden, `role="alert">Your role is viewer; this needs the role operator or admin.`)
 	ledgetest.Want(c.Get("/system"), t, http.StatusOK, "The API is open: it needs no login.")
 	if text := c.Get("/services/device-rest").Text; strings.Contains(text, "/services/device-rest/delete") || strings.Contains(text, "Last connected") {
 		t.Error("the page offers to delete the built-in service, or says when it connected")

@@ -3,15 +3,15 @@ module busclient4
 go 1.26
 
 require (
+	github.com/edgexfoundry/go-mod-core-contracts/v3 v3.1.0
+	github.com/edgexfoundry/go-mod-core-contracts/v4 v4.0.3
 	github.com/edgexfoundry/go-mod-messaging/v3 v3.1.0
 	github.com/edgexfoundry/go-mod-messaging/v4 v4.0.3
+	github.com/fxamacker/cbor/v2 v2.9.2
 )
 
 require (
 	github.com/eclipse/paho.mqtt.golang v1.5.1 // indirect
-	github.com/edgexfoundry/go-mod-core-contracts/v3 v3.1.0 // indirect
-	github.com/edgexfoundry/go-mod-core-contracts/v4 v4.0.3 // indirect
-	github.com/fxamacker/cbor/v2 v2.9.2 // indirect
 	github.com/gabriel-vasile/mimetype v1.4.13 // indirect
 	github.com/go-playground/locales v0.14.1 // indirect
 	github.com/go-playground/universal-translator v0.18.1 // indirect
