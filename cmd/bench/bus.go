@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
+	paho "github.com/eclipse/paho.mqtt.golang"
 	"github.com/google/uuid"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -140,7 +143,7 @@ func edgexBus(ctx context.Context, b *bench) error {
 		return err
 	}
 	defer done()
-	ledge, err := b.startLedge(ctx, dir)
+	ledge, err := b.startLedge(ctx, dir, "--mqtt-port", "0")
 	if err != nil {
 		return err
 	}
@@ -173,6 +176,9 @@ func edgexBus(ctx context.Context, b *bench) error {
 		}
 		b.report.add(rows[0].against(rows[1], r.name))
 	}
+	if err := b.edgexMQTT(ctx, sides[0]); err != nil {
+		return err
+	}
 	sides[0].nc.Close() // it would not read further messages
 	return b.postEvents(ctx, ledge)
 }
@@ -186,6 +192,7 @@ type busSide struct {
 	at    *process
 	nc    *nats.Conn
 	js    jetstream.JetStream
+	mqtt  paho.Client
 	heard chan *nats.Msg
 }
 
@@ -276,6 +283,24 @@ func (s *busSide) publishEach(ctx context.Context) (measured, error) {
 	}}.run(ctx)
 	m.cpu = s.at.cpu() - before
 	return m, err
+}
+
+// publishMQTT publishes with QoS 1 and many events under way, and waits for the acknowledgements at the end.
+func (s *busSide) publishMQTT(ctx context.Context) (measured, error) {
+	return s.publishAll(ctx, func(messages []*nats.Msg) error {
+		var waiting []paho.Token
+		for _, m := range messages {
+			text := fmt.Appendf(nil, `{"apiVersion":"v2","correlationID":%q,"payload":%q,"contentType":"application/json"}`,
+				m.Header.Get("X-Correlation-ID"), base64.StdEncoding.EncodeToString(m.Data))
+			waiting = append(waiting, s.mqtt.Publish(strings.ReplaceAll(m.Subject, ".", "/"), 1, false, text))
+		}
+		for _, t := range waiting {
+			if !t.WaitTimeout(frameWait) || t.Error() != nil {
+				return fmt.Errorf("not acknowledged within %v: %w", frameWait, t.Error())
+			}
+		}
+		return nil
+	})
 }
 
 // eventMessage is an event of one of 100 devices, as EdgeX 2.3 publishes it in the format nats.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	paho "github.com/eclipse/paho.mqtt.golang"
+	"github.com/nats-io/nats.go"
 )
 
 // broker is a running Mosquitto.
@@ -81,11 +82,21 @@ func (b *broker) stop() {
 	_ = os.RemoveAll(b.dir)
 }
 
-// subscribe hands over what is published to a topic.
+// connectMQTT connects to a broker.
+func connectMQTT(address, name string) (paho.Client, error) {
+	c := paho.NewClient(paho.NewClientOptions().AddBroker("tcp://" + address).SetClientID(name))
+	t := c.Connect()
+	if !t.WaitTimeout(frameWait) {
+		return nil, fmt.Errorf("%s does not answer an MQTT client within %v", address, frameWait)
+	}
+	return c, t.Error()
+}
+
+// subscribe hands over the messages of a topic.
 func (b *broker) subscribe(topic string, heard func(body []byte)) (stop func(), err error) {
-	c := paho.NewClient(paho.NewClientOptions().AddBroker("tcp://" + b.address()).SetClientID("bench"))
-	if t := c.Connect(); t.WaitTimeout(frameWait) && t.Error() != nil {
-		return nil, t.Error()
+	c, err := connectMQTT(b.address(), "bench")
+	if err != nil {
+		return nil, err
 	}
 	stop = func() { c.Disconnect(0) }
 	if t := c.Subscribe(topic, 1, func(_ paho.Client, m paho.Message) { heard(m.Payload()) }); t.WaitTimeout(frameWait) && t.Error() != nil {
@@ -115,4 +126,34 @@ func (b *bench) mqttLatency(ctx context.Context, n int) error {
 	}
 	defer stop()
 	return b.receiverLatency(ctx, n, "MQTT", heard, mqttSubscription("bench", at.port))
+}
+
+// edgexMQTT adds the row of events over MQTT, against Mosquitto alone, if that is installed.
+func (b *bench) edgexMQTT(ctx context.Context, ledge *busSide) error {
+	at, err := startBroker(ctx)
+	if at == nil || err != nil {
+		return err
+	}
+	defer at.stop()
+	mosquitto := &busSide{bench: b, at: &process{cmd: at.cmd}, heard: make(chan *nats.Msg, cap(ledge.heard))}
+	stop, err := at.subscribe("edgex/events/device/#", func(body []byte) { mosquitto.heard <- &nats.Msg{Data: body} })
+	if err != nil {
+		return err
+	}
+	defer stop()
+	for s, address := range map[*busSide]string{ledge: ledge.at.mqtt, mosquitto: at.address()} {
+		if s.mqtt, err = connectMQTT(address, "publisher"); err != nil {
+			return err
+		}
+		defer s.mqtt.Disconnect(0)
+	}
+	of := func(s *busSide) side {
+		return func(ctx context.Context, _ int) (measured, error) { return s.publishMQTT(ctx) }
+	}
+	rows, err := compare(ctx, b.counts.rounds, of(ledge), of(mosquitto))
+	if err != nil {
+		return fmt.Errorf("events, MQTT: %w", err)
+	}
+	b.report.add(rows[0].against(rows[1], "events, MQTT with QoS 1"))
+	return nil
 }

@@ -36,6 +36,7 @@ type process struct {
 	deviceREST string
 	console    string // that of the console
 	nats       string // the URL for NATS clients
+	mqtt       string // the address for MQTT clients, if they are served
 	// tls and token are those of secure mode; nil and empty in open mode.
 	tls   *tls.Config
 	token string
@@ -145,6 +146,7 @@ func (p *process) readAddresses(line []byte) error {
 	p.console, p.metadata, p.deviceREST = address(services.Console), address(services.Metadata), address(services.DeviceREST)
 	p.notes, p.data = address(services.Notifications), address(services.Data)
 	p.nats, _ = ready["nats"].(string)
+	p.mqtt, _ = ready["mqtt"].(string)
 	return err
 }
 

@@ -26,7 +26,7 @@ func init() { // not a literal: -only's text lists them
 		{"secure", "secure: secure mode, with TLS and a token on kept connections, against open mode", serveSecure},
 		{"latency", "latency: from sending a PATCH until the frame is in a SUB socket", patchLatency},
 		{"bus", "bus: NATS consumers of the log", followBus},
-		{"edgex", "edgex: events over NATS, until a NATS client hears of the record, against a bare NATS server", edgexBus},
+		{"edgex", "edgex: events over NATS and MQTT until they are heard, against a bare NATS server and Mosquitto", edgexBus},
 		{"delivery", "delivery: from the first PATCH until REST receivers have it, sent again every 100 ms", deliverREST},
 		{"rebuild", "rebuild: reading and folding a log against reading it with nats.go alone", rebuildLog},
 		{"lists", "lists: pages of 20 from lists of devices, 8 clients", listPages},
