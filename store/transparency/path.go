@@ -9,7 +9,7 @@ import (
 	"ledge/domain"
 )
 
-// Entries as the level of a [Place] is for bundles of entries.
+// entriesLevel is the level of a [Place] for bundles of entries.
 const entriesLevel = -1
 
 // Place names a tile or a bundle of entries.
@@ -18,12 +18,6 @@ type Place struct {
 	N     int64 // the number in its level
 	Width int   // 1 to 256; 256 is a full tile
 }
-
-// IsEntries reports whether it names a bundle of entries.
-func (p Place) IsEntries() bool { return p.Level == entriesLevel }
-
-// IsFull reports whether the tile is full.
-func (p Place) IsFull() bool { return p.Width == fanOut }
 
 // ParsePlace reads the path of a tile behind tile/, as C2SP tlog-tiles has it: <level>/<n>[.p/<width>], or entries/<n>[.p/<width>].
 func ParsePlace(path string) (Place, error) {

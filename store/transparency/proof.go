@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -54,9 +55,10 @@ func eventOf(m store.Message) Event {
 	return e
 }
 
-// Message returns the event as the log stores it, without subject and time of storage, which are not proven.
+// Message returns the event as the log has it, but for its time of storage, which is not proven.
 func (e Event) Message() store.Message {
-	m := store.Message{Seq: e.Seq, Data: e.Data64}
+	subject := "ledge.event." + strings.ReplaceAll(e.Headers["ce-subject"], "/", ".")
+	m := store.Message{Seq: e.Seq, Subject: subject, Data: e.Data64}
 	if m.Data == nil {
 		m.Data = []byte(e.Data)
 	}

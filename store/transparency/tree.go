@@ -264,6 +264,18 @@ func (t *Tree) Entries(ctx context.Context, n int64, w int) ([]byte, error) {
 	return bundle, nil
 }
 
+// Resource returns the tile or the bundle of entries at a path below tile/. Its errors are those of [ParsePlace] and [Tree.Tile].
+func (t *Tree) Resource(ctx context.Context, path string) ([]byte, error) {
+	at, err := ParsePlace(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case at.Level == entriesLevel:
+		return t.Entries(ctx, at.N, at.Width)
+	}
+	return t.Tile(ctx, at.Level, at.N, at.Width)
+}
+
 // holds returns an error unless the tree has the first w hashes of a tile.
 func (t *Tree) holds(level int, n int64, w int) error {
 	if level*height < 63 && n < 1<<54 && n*fanOut+int64(w) <= t.Size()>>(level*height) {

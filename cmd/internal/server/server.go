@@ -33,6 +33,7 @@ import (
 	"ledge/store/bus"
 	"ledge/store/payloads"
 	"ledge/store/secrets"
+	"ledge/store/transparency"
 )
 
 // Server is the running server: everything that `ledge serve` starts, in the order in which it is started.
@@ -76,6 +77,7 @@ type Server struct {
 	redisAddress  string             // at which the bus listens for Redis clients; "" if it does not
 	readings      *edgex.Readings    // of EdgeX's message bus; nil without a bus
 	events        *edgex.Events      // for EdgeX's message bus; nil without a bus
+	transparency  *transparency.Log  // of the log of changes
 	registry      *registry.Registry // nil without the setting registry
 	running       atomic.Bool        // all parts are there
 }
@@ -151,6 +153,9 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	if err := p.startIdentities(ctx); err != nil {
 		return err
 	}
+	if err := openTransparency(p); err != nil {
+		return err
+	}
 	if err := openRedis(ctx, p); err != nil {
 		return err
 	}
@@ -173,7 +178,7 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	p.meters = metrics.Open(p.meterOptions())
 	p.Node.Store.Observe(p.meters.ObserveAppends())
 	p.inBackground(p.Remover.Workers()...)
-	p.inBackground(p.watch, spare.Run, p.meters.CountDeliveries)
+	p.inBackground(p.watch, spare.Run, p.meters.CountDeliveries, p.transparency.KeepUp)
 	p.running.Store(true)
 	p.servers.serve()
 	p.inBackground(append(publishEvents(p), takeReadings(p))...)

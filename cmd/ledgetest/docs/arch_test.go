@@ -76,7 +76,7 @@ var levels = [][]string{
 	{"datadir"},
 	{"admin", "config", "node"},
 	{"identities", "logs", "retention", "secure"},
-	{"channels", "check"},
+	{"audit", "channels", "check"},
 	{"backup", "metrics", "registry"},
 	{"consolesource"},
 	{"cli", "server"},
