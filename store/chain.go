@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -11,6 +12,7 @@ import (
 	"sync"
 
 	"ledge/domain"
+	"ledge/store/natsblock"
 )
 
 // Chain is the hash over an event and the chain hash of the event before it.
@@ -167,4 +169,63 @@ func (l *logReader) Linked(ctx context.Context, from, to uint64) iter.Seq2[Linke
 			}
 		}
 	}
+}
+
+// Chains calls each with the chain hash of each event from one sequence to another, both included. from is 1 or more. It reads the headers
+// alone of events in block files: the checksum of each record is compared, and the chain is not verified. Errors are those of [Log.Linked].
+func (l *logReader) Chains(ctx context.Context, from, to uint64, each func(Chain)) error {
+	next := from
+	if from >= l.First() {
+		next = l.chainsInBlocks(ctx, from, to, each)
+	}
+	if next > to {
+		return nil
+	}
+	for e, err := range l.Linked(ctx, next, to) { // the rest is in an archive, was moved meanwhile, or is damaged
+		if err != nil {
+			return err
+		}
+		each(e.Chain)
+	}
+	return ctx.Err()
+}
+
+// chainsInBlocks is Chains up to the first record that is not as expected. It returns the sequence to go on with.
+func (l *logReader) chainsInBlocks(ctx context.Context, next, to uint64, each func(Chain)) uint64 {
+	all, err := l.blocks.List()
+	if err != nil || len(all) == 0 {
+		return next
+	}
+	scan := natsblock.Scan{Files: l.blocks, Prefix: l.public, Chunk: readChunk}
+	for _, n := range all[l.holding(all, next):] {
+		scan.Block, scan.Skip = n, next-1
+		for r, err := range scan.Records() {
+			if err == nil && (!r.IsMessage() || r.Seq() < next) {
+				continue
+			}
+			if err != nil || ctx.Err() != nil || r.Seq() != next {
+				return next
+			}
+			chain, ok := chainInRecord(r)
+			if !ok {
+				return next
+			}
+			each(chain)
+			if next++; next > to {
+				return next
+			}
+		}
+	}
+	return next
+}
+
+// chainInRecord is chainIn for a record.
+func chainInRecord(r natsblock.Record) (sum Chain, ok bool) {
+	_, headers, _ := r.Parts()
+	_, value, found := bytes.Cut(headers, []byte("\r\n"+headerChain+": "))
+	value, _, ended := bytes.Cut(value, []byte("\r\n"))
+	if !found || !ended {
+		return sum, false
+	}
+	return chainIn(Header{{headerChain, string(value)}})
 }

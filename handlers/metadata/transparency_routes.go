@@ -13,9 +13,12 @@ import (
 	"ledge/handlers/quota"
 )
 
-// tilesAtOnce is how many tiles and checkpoints are made at a time, shared between clients as a [quota.Quota] is: one client makes at most
-// three of them. For each, up to 257 events are read.
-const tilesAtOnce = 4
+// tilesAtOnce is how many tiles and checkpoints are made at a time. For each, up to 257 events are read. A turn takes turnShares of the
+// quota, which leaves one turn for one client: three quarters of the quota are fewer than two turns.
+const (
+	tilesAtOnce = 2
+	turnShares  = 2
+)
 
 // tileForever has caches keep a tile: its content never changes. Only the client that asked may keep it, because tiles need a right.
 const tileForever = "private, max-age=31536000, immutable"
@@ -26,7 +29,9 @@ type transparency struct {
 	turns *quota.Quota
 }
 
-func newTransparency(s service) transparency { return transparency{s.API, quota.New(tilesAtOnce)} }
+func newTransparency(s service) transparency {
+	return transparency{s.API, quota.New(tilesAtOnce * turnShares)}
+}
 
 func (t transparency) routes() []handlers.Route {
 	return []handlers.Route{
@@ -45,12 +50,12 @@ func (t transparency) inTurn(next func(c *gin.Context, log handlers.Transparency
 		client := connections.Client(c.Request)
 		wait, cancel := context.WithTimeout(c.Request.Context(), t.WriteTimeout)
 		defer cancel()
-		if t.turns.Wait(wait, client, 1) != nil {
+		if t.turns.Wait(wait, client, turnShares) != nil {
 			const text = "too many tiles are being made, %d at a time; ask again, for fewer at once"
 			t.Fail(c, domain.Errorf(domain.Unavailable, text, tilesAtOnce))
 			return
 		}
-		defer t.turns.Give(client, 1)
+		defer t.turns.Give(client, turnShares)
 		if err := next(c, t.Transparency); err != nil {
 			t.Fail(c, err)
 		}

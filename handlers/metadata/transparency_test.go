@@ -32,7 +32,7 @@ func (s *slowTiles) Resource(ctx context.Context, path string) ([]byte, error) {
 	return s.Transparency.Resource(ctx, path)
 }
 
-// TestTilesAreShared holds the cost of a client that asks for many tiles at once: it takes three of four turns, so that another client is
+// TestTilesAreShared holds the cost of a client that asks for many tiles at once: it takes one of two turns, so that another client is
 // served meanwhile.
 func TestTilesAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

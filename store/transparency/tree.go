@@ -26,7 +26,7 @@ const (
 	// pace is the time between two looks of [Tree.KeepUp], and afterFailure the time after one that has failed.
 	pace         = time.Second
 	afterFailure = time.Minute
-	// mostBehind is how many groups a caller reads itself if the tree is behind: 65,536 events, in about 0.2 s.
+	// mostBehind is how many groups are read in one piece, and by a caller itself if the tree is behind: 65,536 events.
 	mostBehind = 256
 )
 
@@ -35,6 +35,7 @@ type Tree struct {
 	log    *store.Log
 	kept   *kept
 	logger *slog.Logger
+	piece  int64 // mostBehind, or fewer in tests
 
 	growing sync.Mutex  // held while groups are added
 	sound   atomic.Bool // the kept hashes are of this log
@@ -47,7 +48,7 @@ func Open(log *store.Log, path, node string, logger *slog.Logger) (*Tree, error)
 	if err != nil {
 		return nil, err
 	}
-	return &Tree{log: log, kept: k, logger: logger}, nil
+	return &Tree{log: log, kept: k, logger: logger, piece: mostBehind}, nil
 }
 
 // OpenReading returns the tree over a log as [Open] does, and leaves the file as it is: further hashes are kept in memory.
@@ -56,7 +57,7 @@ func OpenReading(log *store.Log, path, node string) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Tree{log: log, kept: k, logger: slog.New(slog.DiscardHandler)}, nil
+	return &Tree{log: log, kept: k, logger: slog.New(slog.DiscardHandler), piece: mostBehind}, nil
 }
 
 // Close closes the file. The caller has ended [Tree.KeepUp] before.
@@ -68,12 +69,22 @@ func (t *Tree) Size() int64 {
 	return int64(last)
 }
 
-// KeepUp keeps the hashes of the log until ctx ends. It does not run in an append: it looks once a second.
+// KeepUp keeps the hashes of the log until ctx ends. It does not run in an append: it looks once a second. A tree that is far behind
+// is made in pieces, with a pause after each that is as long as the piece took.
 func (t *Tree) KeepUp(ctx context.Context) error {
+	far := false
 	for {
-		err, wait := t.Grow(ctx), pace
-		if t.note(ctx, err); err != nil {
+		begun, wait := time.Now(), pace
+		left, err := t.growPiece(ctx)
+		if left > 0 != far && err == nil {
+			far = left > 0
+			t.logger.Info("the Merkle tree of the log of changes is being made", "done", t.kept.count()*fanOut, "left", left*fanOut)
+		}
+		switch t.note(ctx, err); {
+		case err != nil:
 			wait = afterFailure
+		case far:
+			wait = time.Since(begun)
 		}
 		select {
 		case <-ctx.Done():
@@ -99,16 +110,23 @@ func (t *Tree) note(ctx context.Context, err error) {
 
 // Grow reads the events that have no kept hashes yet.
 func (t *Tree) Grow(ctx context.Context) error {
+	for {
+		if left, err := t.growPiece(ctx); left == 0 || err != nil {
+			return err
+		}
+	}
+}
+
+// growPiece reads one piece of the events that have no kept hashes yet. It returns how many groups are left.
+func (t *Tree) growPiece(ctx context.Context) (left int64, err error) {
 	t.growing.Lock()
 	defer t.growing.Unlock()
 	if err := t.check(ctx); err != nil {
-		return err
+		return 0, err
 	}
-	from, groups := t.kept.count(), t.Size()/fanOut
-	if groups-from > mostBehind {
-		t.logger.Info("the Merkle tree of the log of changes is being made", "events", groups*fanOut, "done", from*fanOut)
-	}
-	return t.grow(ctx, groups)
+	groups := t.Size() / fanOut
+	err = t.grow(ctx, min(groups, t.kept.count()+t.piece))
+	return groups - t.kept.count(), err
 }
 
 // grow keeps the hashes of the groups up to a number. t.growing is held.
@@ -118,20 +136,18 @@ func (t *Tree) grow(ctx context.Context, groups int64) error {
 		return nil
 	}
 	leaves := make([]byte, 0, fanOut*tlog.HashSize)
-	for e, err := range t.log.Linked(ctx, uint64(have*fanOut)+1, uint64(groups*fanOut)) {
-		if err != nil {
-			return err
+	var failed error
+	err := t.log.Chains(ctx, uint64(have*fanOut)+1, uint64(groups*fanOut), func(chain store.Chain) {
+		leaf := tlog.RecordHash(chain[:])
+		if leaves = append(leaves, leaf[:]...); len(leaves) == cap(leaves) && failed == nil {
+			failed = t.kept.add(treeHash(leaves))
+			leaves = leaves[:0]
 		}
-		leaf := tlog.RecordHash(e.Chain[:])
-		if leaves = append(leaves, leaf[:]...); len(leaves) < cap(leaves) {
-			continue
-		}
-		if err := t.kept.add(treeHash(leaves)); err != nil {
-			return t.repair(err)
-		}
-		leaves = leaves[:0]
+	})
+	if failed != nil {
+		return t.repair(failed)
 	}
-	return ctx.Err()
+	return err
 }
 
 // check holds once that the kept hashes are of this log: the leaves of the last group bind all before them. t.growing is held.
@@ -181,7 +197,7 @@ func (t *Tree) reach(ctx context.Context, size int64) error {
 	if t.sound.Load() && t.kept.count() >= groups {
 		return nil
 	}
-	if behind := groups - t.kept.count(); behind > mostBehind {
+	if behind := groups - t.kept.count(); behind > t.piece {
 		const far = "the Merkle tree has %d of %d events; "
 		have := t.kept.count() * fanOut
 		if why := t.trouble.Load(); why != nil && *why != "" {
@@ -200,13 +216,11 @@ func (t *Tree) reach(ctx context.Context, size int64) error {
 // chains returns the chain hashes of w leaves from leaf n on, one behind the other.
 func (t *Tree) chains(ctx context.Context, n int64, w int) ([]byte, error) {
 	text := make([]byte, 0, w*tlog.HashSize)
-	for e, err := range t.log.Linked(ctx, uint64(n)+1, uint64(n)+uint64(w)) {
-		if err != nil {
-			return nil, err
-		}
-		text = append(text, e.Chain[:]...)
+	err := t.log.Chains(ctx, uint64(n)+1, uint64(n)+uint64(w), func(chain store.Chain) { text = append(text, chain[:]...) })
+	if err != nil {
+		return nil, err
 	}
-	if len(text) < cap(text) {
+	if len(text) < w*tlog.HashSize {
 		return nil, fmt.Errorf("leaves %d to %d of the tree: the log has only %d", n, n+int64(w)-1, len(text)/tlog.HashSize)
 	}
 	return text, nil

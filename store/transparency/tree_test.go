@@ -1,6 +1,7 @@
 package transparency_test
 
 import (
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -21,7 +23,7 @@ import (
 
 var discard = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-func mustSucceed(t *testing.T, err error) {
+func mustSucceed(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +38,7 @@ type node struct {
 	chains  []tlog.Hash
 }
 
-func mustNode(t *testing.T, events int) *node {
+func mustNode(t testing.TB, events int) *node {
 	t.Helper()
 	dir := t.TempDir()
 	n := &node{path: filepath.Join(dir, "tree"), options: store.Options{
@@ -138,6 +140,7 @@ func TestDamagedHashesAreMadeAgain(t *testing.T) {
 	mustSucceed(t, os.WriteFile(n.path, text, 0o600))
 	check("of another node", n.mustTree(t))
 
+	mustSucceed(t, os.Remove(n.path))
 	foreign, err := transparency.Open(other.Events(), n.path, n.Node(), discard) // the hashes of another log under the id of this node
 	mustSucceed(t, err)
 	_, err = foreign.Root(t.Context(), 1400)
@@ -226,6 +229,7 @@ func TestProof(t *testing.T) {
 		"another header":      func(p *transparency.Proof) { p.Events[0].Headers["Note"] = "reviewed" },
 		"another past":        func(p *transparency.Proof) { p.Before = hex.EncodeToString(make([]byte, 32)) },
 		"another place":       func(p *transparency.Proof) { p.Events[0].Seq, p.Events[1].Seq = 8, 9 },
+		"a gap":               func(p *transparency.Proof) { p.Events[1].Seq = 9 },
 		"an event less":       func(p *transparency.Proof) { p.Events = p.Events[:1] },
 		"no event":            func(p *transparency.Proof) { p.Events = nil },
 		"another path":        func(p *transparency.Proof) { p.Inclusion[0][0] ^= 1 },
@@ -267,5 +271,81 @@ func TestParsePlace(t *testing.T) {
 		if got, err := transparency.ParsePlace(path); domain.CodeOf(err) != domain.NotFound {
 			t.Errorf("%q: got %+v, %v", path, got, err)
 		}
+	}
+}
+
+// TestOldLog makes the tree of a log that is there already: until the tree is nearly made, requests are told how far it is.
+func TestOldLog(t *testing.T) {
+	n := mustNode(t, 1300)
+	tree := n.mustTree(t)
+	tree.SetPiece(2)
+	const far = "the Merkle tree has 0 of 1280 events"
+	if _, err := tree.Root(t.Context(), 1300); domain.CodeOf(err) != domain.Unavailable || !strings.HasPrefix(err.Error(), far) {
+		t.Errorf("before it is made: %v", err)
+	}
+	if got, err := tree.Root(t.Context(), 600); err != nil || got != rootOf(n.chains[:600]) {
+		t.Errorf("a small tree: got %v, %v", got, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	done := make(chan error)
+	go func() { done <- tree.KeepUp(ctx) }()
+	for {
+		got, err := tree.Root(ctx, 1300)
+		if err == nil && got == rootOf(n.chains) {
+			break
+		}
+		if domain.CodeOf(err) != domain.Unavailable {
+			t.Fatalf("while it is made: got %v, %v", got, err)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// BenchmarkGrow measures the work beside the appends, for one event.
+func BenchmarkGrow(b *testing.B) {
+	n := mustNode(b, 20_000)
+	events := 0
+	for b.Loop() {
+		mustSucceed(b, os.RemoveAll(n.path))
+		tree, err := transparency.Open(n.Events(), n.path, n.Node(), discard)
+		mustSucceed(b, err)
+		mustSucceed(b, tree.Grow(b.Context()))
+		mustSucceed(b, tree.Close())
+		events += 20_000
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(events), "ns/event")
+}
+
+// TestDamagedEvent holds that a tree never has the hash of an event that is damaged on the disk, or of one that is missing.
+func TestDamagedEvent(t *testing.T) {
+	n := mustNode(t, 1300)
+	tree := n.mustTree(t)
+	list, err := filepath.Glob(filepath.Join(n.options.Dir, "jetstream", "*", "streams", n.Events().Name(), "msgs", "1.blk"))
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	text, err := os.ReadFile(list[0])
+	mustSucceed(t, err)
+	at := strings.Index(string(text), `"name":"a-600"`)
+	for what, change := range map[string]func(b []byte) []byte{
+		"altered": func(b []byte) []byte { b[at+8] ^= 1; return b },
+		"missing": func(b []byte) []byte { return b[:at] },
+	} {
+		mustSucceed(t, os.WriteFile(list[0], change([]byte(string(text))), 0o600))
+		if _, err := tree.Root(t.Context(), 1300); !store.IsDamage(err) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if _, err := tree.Tile(t.Context(), 0, 2, 256); !store.IsDamage(err) {
+			t.Errorf("%s: a tile: %v", what, err)
+		}
+	}
+	mustSucceed(t, os.WriteFile(list[0], text, 0o600))
+	if got, err := tree.Root(t.Context(), 1300); err != nil || got != rootOf(n.chains) {
+		t.Errorf("whole again: got %v, %v", got, err)
 	}
 }
