@@ -157,6 +157,8 @@ func may(role domain.Role, right domain.Right) bool {
 		return role == domain.Service || role == domain.Operator || role == domain.Admin
 	case domain.MayChange:
 		return role == domain.Operator || role == domain.Admin
+	case domain.MayAudit:
+		return role == domain.Auditor || role == domain.Admin
 	case domain.MayAdminister:
 		return role == domain.Admin
 	}

@@ -112,7 +112,7 @@ func withRawPath(r *http.Request) *http.Request {
 }
 
 // freeText are the parameters of paths that may hold a slash. The others are names, ids, categories and labels, which never do.
-var freeText = []string{"manufacturer", "model"}
+var freeText = []string{"manufacturer", "model", "tile"}
 
 // refuseSlashes answers a path with a slash in a name as EdgeX 2.3 does, which has no such route.
 func refuseSlashes(c *gin.Context) {

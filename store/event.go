@@ -79,7 +79,7 @@ func (s *stream) seal(st domain.Stamp, e domain.Event, w domain.Wire, seq uint64
 	if err != nil {
 		return entry{}, err
 	}
-	chain, short := nextChain(prev, seq, h, w.Data), false
+	chain, short := NextChain(prev, seq, h, w.Data), false
 	if s.forever {
 		h, short = shortHeader(h)
 	}

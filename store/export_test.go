@@ -66,7 +66,7 @@ func WithLayout(o Options, dir string) Options {
 var ErrLayout = natsblock.ErrLayout
 
 // Chained exposes the hash.
-var Chained = nextChain
+var Chained = NextChain
 
 // AppendWire appends an event as it is encoded, whether it can be decoded or not. No appender may be open.
 func (l *Log) AppendWire(st domain.Stamp, w domain.Wire) error {

@@ -261,7 +261,7 @@ func (w *salvage) take(r Record) error {
 	}
 	stored, _ := chainIn(r.Header)
 	if w.since {
-		stored = nextChain(w.chain, r.Seq, r.Header, r.Data)
+		stored = NextChain(w.chain, r.Seq, r.Header, r.Data)
 		if err := setChain(r.Raw, r.Header, stored); err != nil {
 			return fmt.Errorf("sequence %d: %w", r.Seq, err)
 		}

@@ -101,5 +101,14 @@ func ofTwoNodes(name, node, than, other string) error {
 	return &Damage{Stream: name, What: fmt.Sprintf("it is of node %s, and %s is of node %s: files of two data folders are mixed; put the files of one of them back", node, than, other)}
 }
 
+// ReadNode returns the id of the node whose log is in the store's folder dir; "" if its manifest is missing or has none.
+func ReadNode(dir string) (string, error) {
+	m, err := readManifest(dir, EventsStream)
+	if err != nil {
+		return "", err
+	}
+	return m.now.Node, nil
+}
+
 // newNode returns the id of a new node.
 func newNode() string { return rand.Text() }

@@ -50,5 +50,6 @@ folder not usable, 6 damage, 7 salvage incomplete, 8 damaged state. See docs/ref
   ledge log -f --data-dir data`,
 		Version: version,
 	}, newServe(), newLog(), newVerify(), newBackup(), newRestore(), newSalvage(), newRebuild(), newArchive(), newSecrets(), newCA(),
-		newCurve(), newUser(), newToken(), newWhy(), newHealth(), newConfig(), newVersion(), newMan())
+		newCurve(), newCheckpoint(), newProve(), newExport(), newKey(), newUser(), newToken(), newWhy(), newHealth(), newConfig(),
+		newVersion(), newMan())
 }

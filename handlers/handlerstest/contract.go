@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -141,6 +142,10 @@ func (o operation) statuses() []int {
 
 // find returns the operation that a request is for and the parameters in its path; ok is false where it is for none.
 func (c *Contract) find(r *http.Request) (o operation, params map[string]string, ok bool) {
+	if before, tile, ok := strings.Cut(r.URL.Path, "/ledger/tile/"); ok { // one parameter, which no document can say
+		r = r.Clone(r.Context())
+		r.URL.RawPath = before + "/ledger/tile/" + url.PathEscape(tile)
+	}
 	route, params, err := c.router.FindRoute(r)
 	if errors.Is(err, routers.ErrPathNotFound) || errors.Is(err, routers.ErrMethodNotAllowed) {
 		return o, nil, false
@@ -149,7 +154,8 @@ func (c *Contract) find(r *http.Request) (o operation, params map[string]string,
 		panic(err)
 	}
 	for key, value := range params {
-		if slash := strings.Contains(value, "/") || strings.Contains(strings.ToUpper(value), "%2F"); slash && key != "manufacturer" && key != "model" { // names and ids
+		slash := strings.Contains(value, "/") || strings.Contains(strings.ToUpper(value), "%2F")
+		if slash && !slices.Contains([]string{"manufacturer", "model", "tile"}, key) { // names and ids
 			return o, nil, false
 		}
 	}

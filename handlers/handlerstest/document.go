@@ -68,11 +68,11 @@ func (c *Contract) missing(routes []handlers.Route) []string {
 	return missing
 }
 
-// unnamed leaves out the names of the parameters in a path: both :name and {name} become {}.
+// unnamed leaves out the names of the parameters in a path: :name, *name and {name} become {}.
 func unnamed(path string) string {
 	segments := strings.Split(path, "/")
 	for i, s := range segments {
-		if strings.HasPrefix(s, ":") || strings.HasPrefix(s, "{") {
+		if strings.HasPrefix(s, ":") || strings.HasPrefix(s, "*") || strings.HasPrefix(s, "{") {
 			segments[i] = "{}"
 		}
 	}

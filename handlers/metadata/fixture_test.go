@@ -21,10 +21,11 @@ const (
 func mustMetadata(tb testing.TB, change ...func(*handlers.Options)) (http.Handler, *handlerstest.Log) {
 	tb.Helper()
 	o := handlerstest.Options("core-metadata")
+	log := handlerstest.NewLog()
+	o.Transparency = handlerstest.Transparency{Log: log}
 	for _, f := range change {
 		f(&o)
 	}
-	log := handlerstest.NewLog()
 	log.Given(tb,
 		domain.AddService{Service: domain.DeviceService{
 			ID: "d52b26b5-1e62-52d0-b2c9-9781a1393aea", Name: "device-rest", BaseAddress: "http://localhost:59986",

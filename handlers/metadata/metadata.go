@@ -1,5 +1,5 @@
 // Package metadata is EdgeX's core-metadata: device profiles, devices, device services, provision watchers and units of
-// measure over HTTP, and the users and tokens of Ledge.
+// measure over HTTP, and the users, tokens and transparency log of Ledge.
 //
 // What it takes and shows is in ledge/handlers/shapes/v2; the types that end in Shape are the JSON of what only this service has.
 package metadata
@@ -34,7 +34,7 @@ func New(o handlers.Options, state entities.Reader, log handlers.Submitter, iden
 	s := handlers.NewService(o)
 	api := service{API: s.API(handlers.V2), state: state, log: log, listed: newListed(o)}
 	api.Serve(slices.Concat(api.profileRoutes(), api.profilePartRoutes(), deviceRoutes(api, v2.OfDevice), api.serviceRoutes(), api.watcherRoutes(),
-		api.unitRoutes()))
+		api.unitRoutes(), newTransparency(api).routes()))
 	u := newUsers(api, identities)
 	u.Serve(slices.Concat(u.userRoutes(), u.tokenRoutes()), u.RefuseKey)
 	api.RouteDocument(document)

@@ -41,6 +41,8 @@ type Answer struct {
 	Why    json.RawMessage       `json:"why,omitempty"` // the explanation of a delivery
 	Ends   map[string]store.Info `json:"ends,omitempty"`
 	Health *Health               `json:"health,omitempty"`
+
+	Checkpoint string `json:"checkpoint,omitempty"` // of the log of changes, signed
 }
 
 // Progress says how much of a long request is done, in bytes or events.

@@ -17,6 +17,9 @@ func (p Paths) Log() string { return filepath.Join(p.Data, "nats") }
 // Bus is the folder of the copies of the logs for NATS clients. It can be removed while the server is stopped.
 func (p Paths) Bus() string { return filepath.Join(p.Data, "bus") }
 
+// Tree returns the file of the kept hashes of the Merkle tree. It can be removed while the server is stopped.
+func (p Paths) Tree() string { return filepath.Join(p.Log(), "LEDGE_EVENTS.tree") }
+
 // Payloads returns the folder of the values that are too large for the log.
 func (p Paths) Payloads() string { return filepath.Join(p.Data, "payloads") }
 

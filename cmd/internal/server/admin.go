@@ -74,6 +74,8 @@ func (p *Server) administer(ctx context.Context, actor string, r admin.Request, 
 		}
 	case "ends":
 		a.Ends, err = p.endsAfter(ctx, r.After)
+	case "checkpoint":
+		a.Checkpoint, err = p.transparency.Checkpoint(ctx)
 	case "health":
 		a.Health = p.health()
 	case "verify":

@@ -34,6 +34,7 @@ import (
 	"ledge/store/bus"
 	"ledge/store/payloads"
 	"ledge/store/secrets"
+	"ledge/store/transparency"
 )
 
 // Server is the running server: everything that `ledge serve` starts, in the order in which it is started.
@@ -77,6 +78,7 @@ type Server struct {
 	messagePorts  map[string]string  // the addresses at which the bus listens for clients of redis and mqtt
 	readings      *edgex.Readings    // of EdgeX's message bus; nil without a bus
 	events        *edgex.Events      // for EdgeX's message bus; nil without a bus
+	transparency  *transparency.Log  // of the log of changes
 	registry      *registry.Registry // nil without the setting registry
 	running       atomic.Bool        // all parts are there
 }
@@ -152,6 +154,9 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	if err := p.startIdentities(ctx); err != nil {
 		return err
 	}
+	if err := openTransparency(p); err != nil {
+		return err
+	}
 	if err := openMessagePorts(ctx, p); err != nil {
 		return err
 	}
@@ -174,7 +179,7 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	p.meters = metrics.Open(p.meterOptions())
 	p.Node.Store.Observe(p.meters.ObserveAppends())
 	p.inBackground(p.Remover.Workers()...)
-	p.inBackground(p.watch, spare.Run, p.meters.CountDeliveries)
+	p.inBackground(p.watch, spare.Run, p.meters.CountDeliveries, p.transparency.KeepUp)
 	p.running.Store(true)
 	p.servers.serve()
 	p.inBackground(append(publishEvents(p), takeReadings(p))...)

@@ -2,6 +2,7 @@ package attack
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,6 +10,8 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -135,5 +138,51 @@ func TestAttackUnreadNotifications(t *testing.T) {
 	if n := a.listed(t, a.Notifications+"/api/v2/notification/category/c?limit=24", "notifications"); n != 24 {
 		t.Errorf("got %d notifications", n)
 	}
+	a.held(t)
+}
+
+// TestAttackTiles asks over 100 connections for tiles and checkpoints of a log with large events, again and again: for each tile the node
+// reads 40 events of nearly 4 MB. The bystander is served meanwhile, and another auditor gets a tile.
+func TestAttackTiles(t *testing.T) {
+	a := startAttack(t)
+	for i := range 40 {
+		body := `[` + ledgetest.LargeDeviceJSON(fmt.Sprint("large-", i), mostEntry) + `]`
+		status, text, err := send(t.Context(), clientAt(attackerAddress), "POST", a.Metadata+"/api/v2/device", "application/json", body)
+		if err != nil || status != 207 {
+			t.Fatalf("%d %.300s %v", status, text, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var clients sync.WaitGroup
+	defer clients.Wait()
+	defer cancel()
+	var made atomic.Int64
+	for i := range 100 {
+		path := []string{"tile/0/000.p/48", "tile/entries/000.p/48", "checkpoint", "tile/0/000.p/1"}[i%4]
+		clients.Go(func() {
+			client := clientAt(attackerAddress)
+			defer client.CloseIdleConnections()
+			for ctx.Err() == nil {
+				status, text, err := send(ctx, client, "GET", a.Metadata+"/api/v2/ledger/"+path, "", "")
+				if ctx.Err() == nil && (err != nil || status != 200 && status != 503) {
+					t.Errorf("%s: %d %.300s %v", path, status, text, err)
+				}
+				made.Add(1)
+			}
+		})
+	}
+	auditor := clientAt("127.0.0.4")
+	for round := range int64(5) {
+		for made.Load() < 20*round && t.Context().Err() == nil {
+			a.goOn(t, 1)
+		}
+		a.goOn(t, 10)
+		status, text, err := send(t.Context(), auditor, "GET", a.Metadata+"/api/v2/ledger/tile/0/000.p/48", "", "")
+		if err != nil || status != 200 {
+			t.Errorf("the other auditor: %d %.300s %v", status, text, err)
+		}
+	}
+	cancel()
+	clients.Wait()
 	a.held(t)
 }

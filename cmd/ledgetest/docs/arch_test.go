@@ -22,7 +22,7 @@ var rooms = []struct {
 	alone []string // modules that only this room may import, outside tests
 }{
 	{"domain", nil, "it is pure: what it knows, everybody shares", nil},
-	{"store", []string{"domain"}, "the log knows events, not what is made of them", []string{"github.com/nats-io/", "github.com/minio/highwayhash", "filippo.io/age"}},
+	{"store", []string{"domain"}, "the log knows events, not what is made of them", []string{"github.com/nats-io/", "github.com/minio/highwayhash", "filippo.io/age", "golang.org/x/mod/sumdb/"}},
 	{"projections", []string{"domain"}, "a fold is fed; it does not fetch", []string{"go.etcd.io/bbolt", "github.com/tidwall/btree"}},
 	{"handlers", []string{"domain"}, "they see the state and the log through interfaces", []string{"github.com/gin-gonic/gin", "github.com/swaggest/", "github.com/alexedwards/argon2id", "github.com/go-jose/go-jose"}},
 	{"bridge", []string{"domain"}, "it sees the log and the sockets through interfaces", []string{"github.com/go-zeromq/zmq4", "github.com/eclipse/paho.mqtt.golang", "github.com/wneessen/go-mail"}},
@@ -76,13 +76,13 @@ var levels = [][]string{
 	{"datadir"},
 	{"admin", "config", "node"},
 	{"identities", "logs", "retention", "secure"},
-	{"channels", "check"},
+	{"audit", "channels", "check"},
 	{"backup", "metrics", "registry"},
 	{"consolesource"},
 	{"cli", "server"},
 }
 
-// parts are the packages below store for its servers, with the only ones of ours that each may import, and why.
+// parts are packages below store, with the only ones of ours that each may import, and why.
 var parts = []struct {
 	name string
 	ours []string
@@ -90,6 +90,7 @@ var parts = []struct {
 }{
 	{"bus", []string{"domain", "store", "store/natsblock", "store/natsserver", "store/osfile"}, "it follows the logs, and knows no state"},
 	{"natsserver", nil, "it starts servers and knows nothing of what is on them"},
+	{"transparency", []string{"domain", "store", "store/osfile"}, "it reads the log, and knows neither the state nor its clients"},
 }
 
 const module = "ledge/"

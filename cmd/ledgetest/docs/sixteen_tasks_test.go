@@ -233,6 +233,9 @@ func (o *operator) audits() {
 	o.types("audit.md", "", `"stream":"reading"`)
 	o.types("audit.md", "") // of one day
 	o.types("audit.md", "", "whole")
+	o.types("audit.md", "") // a key and a checkpoint
+	o.types("audit.md", "", "extend the checkpoint of")
+	o.types("audit.md", "", "LEDGE_EVENTS: event 8 is on the log of ledge/")
 }
 
 func (o *operator) backsUp() {

@@ -1,0 +1,81 @@
+package metadata
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+	"ledge/handlers"
+	"ledge/handlers/connections"
+	"ledge/handlers/quota"
+)
+
+// tilesAtOnce is how many tiles and checkpoints are made at a time. For each, up to 257 events are read. A turn takes turnShares of the
+// quota, which leaves one turn for one client: three quarters of the quota are fewer than two turns.
+const (
+	tilesAtOnce = 2
+	turnShares  = 2
+)
+
+// tileForever has caches keep a tile: its content never changes. Only the client that asked may keep it, because tiles need a right.
+const tileForever = "private, max-age=31536000, immutable"
+
+// transparency serves the checkpoint and the tiles of C2SP tlog-tiles.
+type transparency struct {
+	*handlers.API
+	turns *quota.Quota
+}
+
+func newTransparency(s service) transparency {
+	return transparency{s.API, quota.New(tilesAtOnce * turnShares)}
+}
+
+func (t transparency) routes() []handlers.Route {
+	return []handlers.Route{
+		{Method: "GET", Path: "/ledger/checkpoint", Right: domain.MayAudit, Handle: t.inTurn(t.getCheckpoint)},
+		{Method: "GET", Path: "/ledger/tile/*tile", Right: domain.MayAudit, Handle: t.inTurn(t.getTile)},
+	}
+}
+
+// inTurn has a request wait for its turn.
+func (t transparency) inTurn(next func(c *gin.Context, log handlers.Transparency) error) handlers.Handler {
+	return func(c *gin.Context) {
+		if t.Transparency == nil {
+			t.Fail(c, domain.Errorf(domain.Unsupported, "this service has no transparency log"))
+			return
+		}
+		client := connections.Client(c.Request)
+		wait, cancel := context.WithTimeout(c.Request.Context(), t.WriteTimeout)
+		defer cancel()
+		if t.turns.Wait(wait, client, turnShares) != nil {
+			const text = "too many tiles are being made, %d at a time; ask again, for fewer at once"
+			t.Fail(c, domain.Errorf(domain.Unavailable, text, tilesAtOnce))
+			return
+		}
+		defer t.turns.Give(client, turnShares)
+		if err := next(c, t.Transparency); err != nil {
+			t.Fail(c, err)
+		}
+	}
+}
+
+func (t transparency) getCheckpoint(c *gin.Context, log handlers.Transparency) error {
+	text, err := log.Checkpoint(c.Request.Context())
+	if err == nil {
+		c.Header("Cache-Control", "no-cache")
+		c.Data(http.StatusOK, "text/plain; charset=utf-8", []byte(text))
+	}
+	return err
+}
+
+func (t transparency) getTile(c *gin.Context, log handlers.Transparency) error {
+	text, err := log.Resource(c.Request.Context(), strings.TrimPrefix(c.Param("tile"), "/"))
+	if err == nil {
+		c.Header("Cache-Control", tileForever)
+		c.Data(http.StatusOK, "application/octet-stream", text)
+	}
+	return err
+}
