@@ -28,7 +28,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		h := historyData{Name: "hall"}
 		log.read = 0
 		wanted := func(r domain.Recorded) bool { return r.Seq == seq }
-		err := history{log}.reconstruct(t.Context(), &h, domain.Device{Name: "hall"}, log.Last(), wanted)
+		err := history{log}.version(t.Context(), &h, domain.Device{Name: "hall"}, log.Last(), wanted)
 		if err != nil || h.Further != further || (h.Then == nil) != (further > 0) || (h.Missing == "") != (further == 0) || log.read != mostUndone {
 			t.Errorf("event %d: further %d, want %d; %d events read, want %d; %q, %v", seq, h.Further, further, log.read, mostUndone, h.Missing, err)
 		}

@@ -24,9 +24,10 @@ var rooms = []struct {
 	{"domain", nil, "it is pure: what it knows, everybody shares", nil},
 	{"store", []string{"domain"}, "the log knows events, not what is made of them", []string{"github.com/nats-io/", "github.com/minio/highwayhash", "filippo.io/age"}},
 	{"projections", []string{"domain"}, "a fold is fed; it does not fetch", []string{"go.etcd.io/bbolt", "github.com/tidwall/btree"}},
-	{"handlers", []string{"domain"}, "they see the state and the log through interfaces", []string{"github.com/gin-gonic/gin", "github.com/swaggest/", "github.com/alexedwards/argon2id", "github.com/go-jose/go-jose"}},
-	{"bridge", []string{"domain"}, "it sees the log and the sockets through interfaces", []string{"github.com/go-zeromq/zmq4", "github.com/eclipse/paho.mqtt.golang", "github.com/wneessen/go-mail"}},
-	{"cmd", []string{"domain", "store", "projections", "handlers", "bridge"}, "here it is all wired", []string{"github.com/spf13/", "golang.org/x/term"}},
+	{"history", []string{"domain"}, "it reads the log and the state through interfaces", nil},
+	{"handlers", []string{"domain", "history"}, "they see the state and the log through interfaces", []string{"github.com/gin-gonic/gin", "github.com/swaggest/", "github.com/alexedwards/argon2id", "github.com/go-jose/go-jose"}},
+	{"bridge", []string{"domain", "history"}, "it sees the log and the sockets through interfaces", []string{"github.com/go-zeromq/zmq4", "github.com/eclipse/paho.mqtt.golang", "github.com/wneessen/go-mail"}},
+	{"cmd", []string{"domain", "store", "projections", "history", "handlers", "bridge"}, "here it is all wired", []string{"github.com/spf13/", "golang.org/x/term"}},
 }
 
 // bridgeParts are the packages below bridge, with the only ones of ours that each may import, and why.
