@@ -26,8 +26,8 @@ type record[T any] struct {
 	fields []string       // that an update with the whole entity has changed
 }
 
-func wholeRecord[T any](verb, name string, entity T) *record[T] {
-	return &record[T]{verb: verb, name: name, entity: entity}
+func wholeRecord[T any](verb, name string, prev uint64, entity T) *record[T] {
+	return &record[T]{verb: verb, name: name, prev: prev, entity: entity}
 }
 
 func updateRecord[T any](name string, entity T, fields []string) *record[T] {
@@ -43,13 +43,13 @@ var devices = kind[domain.Device]{
 	func(e domain.Event) *record[domain.Device] {
 		switch e := e.(type) {
 		case domain.DeviceAdded:
-			return wholeRecord(Added, e.Device.Name, e.Device)
+			return wholeRecord(Added, e.Device.Name, e.Prev, e.Device)
 		case domain.DevicePatched:
 			return patchRecord[domain.Device](e.Update)
 		case domain.DeviceUpdated:
 			return updateRecord(e.Device.Name, e.Device, e.Changed)
 		case domain.DeviceRemoved:
-			return wholeRecord(Removed, e.Device.Name, e.Device)
+			return wholeRecord(Removed, e.Device.Name, e.Prev, e.Device)
 		}
 		return nil
 	},
@@ -60,13 +60,13 @@ var profiles = kind[domain.Profile]{
 	func(e domain.Event) *record[domain.Profile] {
 		switch e := e.(type) {
 		case domain.ProfileAdded:
-			return wholeRecord(Added, e.Profile.Name, e.Profile)
+			return wholeRecord(Added, e.Profile.Name, e.Prev, e.Profile)
 		case domain.ProfilePatched:
 			return patchRecord[domain.Profile](e.Update)
 		case domain.ProfileUpdated:
 			return updateRecord(e.Profile.Name, e.Profile, e.Changed)
 		case domain.ProfileRemoved:
-			return wholeRecord(Removed, e.Profile.Name, e.Profile)
+			return wholeRecord(Removed, e.Profile.Name, e.Prev, e.Profile)
 		}
 		return nil
 	},
@@ -77,13 +77,13 @@ var services = kind[domain.DeviceService]{
 	func(e domain.Event) *record[domain.DeviceService] {
 		switch e := e.(type) {
 		case domain.ServiceAdded:
-			return wholeRecord(Added, e.Service.Name, e.Service)
+			return wholeRecord(Added, e.Service.Name, e.Prev, e.Service)
 		case domain.ServicePatched:
 			return patchRecord[domain.DeviceService](e.Update)
 		case domain.ServiceUpdated:
 			return updateRecord(e.Service.Name, e.Service, e.Changed)
 		case domain.ServiceRemoved:
-			return wholeRecord(Removed, e.Service.Name, e.Service)
+			return wholeRecord(Removed, e.Service.Name, e.Prev, e.Service)
 		}
 		return nil
 	},
@@ -94,13 +94,13 @@ var watchers = kind[domain.ProvisionWatcher]{
 	func(e domain.Event) *record[domain.ProvisionWatcher] {
 		switch e := e.(type) {
 		case domain.WatcherAdded:
-			return wholeRecord(Added, e.Watcher.Name, e.Watcher)
+			return wholeRecord(Added, e.Watcher.Name, e.Prev, e.Watcher)
 		case domain.WatcherPatched:
 			return patchRecord[domain.ProvisionWatcher](e.Update)
 		case domain.WatcherUpdated:
 			return updateRecord(e.Watcher.Name, e.Watcher, e.Changed)
 		case domain.WatcherRemoved:
-			return wholeRecord(Removed, e.Watcher.Name, e.Watcher)
+			return wholeRecord(Removed, e.Watcher.Name, e.Prev, e.Watcher)
 		}
 		return nil
 	},
@@ -111,7 +111,7 @@ var subscriptions = kind[domain.Subscription]{
 	func(e domain.Event) *record[domain.Subscription] {
 		switch e := e.(type) {
 		case domain.SubscriptionAdded:
-			return wholeRecord(Added, e.Subscription.Name, e.Subscription)
+			return wholeRecord(Added, e.Subscription.Name, e.Prev, e.Subscription)
 		case domain.SubscriptionPatched:
 			return patchRecord[domain.Subscription](e.Update)
 		case domain.SubscriptionUpdated:
@@ -119,7 +119,7 @@ var subscriptions = kind[domain.Subscription]{
 			r.before = &e.Before
 			return r
 		case domain.SubscriptionRemoved:
-			return wholeRecord(Removed, e.Subscription.Name, e.Subscription)
+			return wholeRecord(Removed, e.Subscription.Name, e.Prev, e.Subscription)
 		}
 		return nil
 	},

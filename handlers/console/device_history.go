@@ -184,8 +184,12 @@ func (s history) version(ctx context.Context, h *historyData, now domain.Device,
 		h.Slider = min(n, mostBack)
 		if h.Then == nil {
 			h.Back = n
-			if device = c.After(device); wanted(c.Recorded) {
-				h.show(c.Recorded, device.(domain.Device), now)
+			device = c.After(device)
+			if then, ok := device.(domain.Device); ok && wanted(c.Recorded) {
+				h.show(c.Recorded, then, now)
+			} else if wanted(c.Recorded) {
+				h.Missing = "At this time the device did not exist: it was removed, and added again later."
+				return nil
 			}
 			device = c.Before(device)
 		}
@@ -240,6 +244,8 @@ func changeOf(r domain.Recorded) deviceChange {
 	case domain.DevicePatched:
 		d.What = "changed"
 		d.Fields = fieldsOf(e.Changes)
+	case domain.DeviceRemoved:
+		d.What = "removed"
 	case domain.DeviceUpdated:
 		d.What = "changed"
 		for _, name := range e.Changed {
