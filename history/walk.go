@@ -2,6 +2,9 @@ package history
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"slices"
 
 	"ledge/domain"
 )
@@ -13,11 +16,17 @@ const (
 	Removed = "removed"
 )
 
-// Reader reads single events of the log of changes.
+// Reader reads events of the log of changes.
 type Reader interface {
 	// At returns the event at a sequence; ok is false if it cannot be read any more, or is not there.
 	At(ctx context.Context, seq uint64) (r domain.Recorded, ok bool, err error)
+	// Read calls f with the events from one sequence to another, both included. It returns ErrUnread if one of them cannot be read
+	// any more.
+	Read(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error
 }
+
+// ErrUnread is the error for events in an archive that is missing or damaged.
+var ErrUnread = errors.New("the events are in an archive that is missing or damaged")
 
 // Change is an event of one entity.
 type Change struct {
@@ -27,10 +36,9 @@ type Change struct {
 	Prev uint64
 	// Fields are the names of the fields that an update has changed, sorted.
 	Fields []string
-	// Differences are the values before and after an update; nil if the event does not have them.
-	Differences domain.Changes
 
 	name   string
+	values func() domain.Changes // before and after, of additions and removals too
 	before func(after any) any
 	after  func(later any) any
 }
@@ -46,6 +54,8 @@ func (c Change) Before(after any) any { return c.before(after) }
 type Kind interface {
 	// Current returns an entity of the state with its revision.
 	Current(s domain.State, name string) (entity any, revision uint64, ok bool)
+	// Lives returns the removals of a name.
+	Lives(s domain.State, name string) Lives
 	// Read returns an event as the change of an entity; ok is false if it is not an event of the kind.
 	Read(r domain.Recorded) (c Change, ok bool)
 }
@@ -64,20 +74,48 @@ func (k kind[T]) Current(s domain.State, name string) (any, uint64, bool) {
 	return entity, domain.Revision(k.table(s), name), true
 }
 
+// Lives are the removals of a name. All is false if there may be more than the state knows of.
+type Lives struct {
+	domain.Gone
+	All bool
+}
+
+// Lives implements Kind.
+func (k kind[T]) Lives(s domain.State, name string) Lives {
+	removals, all := domain.RemovalsOf(s, k.name, name)
+	return Lives{removals, all}
+}
+
 // Read implements Kind.
 func (k kind[T]) Read(r domain.Recorded) (Change, bool) {
 	e := k.read(r.Event)
 	if e == nil {
 		return Change{}, false
 	}
-	c := Change{Recorded: r, Verb: e.verb, Prev: e.prev, Fields: e.fields, name: e.name, before: e.entityBefore, after: e.entityAfter}
-	switch {
-	case e.update != nil:
-		c.Differences = e.update.Changes
-	case e.before != nil:
-		c.Differences, _ = domain.Diff(*e.before, e.entity) // an error leaves the names of the fields
+	c := Change{
+		Recorded: r, Verb: e.verb, Prev: e.prev, Fields: e.fields,
+		name: e.name, values: e.values, before: e.entityBefore, after: e.entityAfter,
 	}
 	return c, true
+}
+
+// values returns the values before and after an event. An update of an old version has only those after it.
+func (e *record[T]) values() domain.Changes {
+	var none T
+	before, after := none, e.entity
+	switch {
+	case e.update != nil:
+		return e.update.Changes
+	case e.verb == Removed:
+		before, after = e.entity, none
+	case e.before != nil:
+		before = *e.before
+	}
+	changes, _ := domain.Diff(before, after) // values of the log can be encoded
+	if e.verb == Updated {
+		maps.DeleteFunc(changes, func(field string, _ domain.Difference) bool { return !slices.Contains(e.fields, field) })
+	}
+	return changes
 }
 
 func (e *record[T]) entityAfter(later any) any {
@@ -113,19 +151,23 @@ const (
 	Open End = iota
 	// Complete is the end at the first event of the name.
 	Complete
-	// Unnamed is the end at an event of an older version, which does not name the one before it.
+	// Unnamed is the end at an event of an older version, which does not name the one before it. That one is below Before.
 	Unnamed
 	// Unread is the end at an event that cannot be read: it is in an archive that is missing.
 	Unread
 )
 
-// Walk goes from an event of an entity to the ones before it.
+// Walk goes from an event of an entity to the ones before it, also of earlier entities with the name.
 type Walk struct {
-	Log  Reader
-	Kind Kind
-	Name string
-	// Next is the sequence of the event that the next step reads; 0 at the end.
-	Next uint64
+	Log   Reader
+	Kind  Kind
+	Name  string
+	Lives Lives
+	// Next is the sequence of the event that the next step reads. If it is 0, the next step looks for the last event of the entity before
+	// the sequence Before; 0 at the end.
+	Next, Before uint64
+	// Looks is the number of events that steps may read to look for one.
+	Looks uint64
 	// End is the reason why the walk has ended.
 	End End
 }
@@ -133,24 +175,89 @@ type Walk struct {
 // Step reads the next event; ok is false at the end.
 func (w *Walk) Step(ctx context.Context) (c Change, ok bool, err error) {
 	if w.Next == 0 {
-		return c, false, nil
+		if err := w.findNext(ctx); err != nil || w.Next == 0 {
+			return c, false, err
+		}
 	}
-	r, ok, err := w.Log.At(ctx, w.Next)
+	c, ok, err = w.readAt(ctx, w.Next)
 	if err != nil {
 		return c, false, err
 	}
-	if ok {
+	if !ok {
+		w.Next, w.End = 0, Unread
+		return c, false, nil
+	}
+	w.goBefore(c)
+	return c, true, nil
+}
+
+// readAt reads an event of the entity.
+func (w *Walk) readAt(ctx context.Context, seq uint64) (c Change, ok bool, err error) {
+	r, ok, err := w.Log.At(ctx, seq)
+	if ok && err == nil {
 		c, ok = w.Kind.Read(r)
 	}
-	if !ok || c.name != w.Name {
-		w.Next, w.End = 0, Unread
-		return Change{}, false, nil
-	}
-	if w.Next = c.Prev; w.Next == 0 {
-		w.End = Unnamed
-		if c.Verb == Added {
-			w.End = Complete
-		}
+	if err != nil || !ok || c.name != w.Name {
+		return Change{}, false, err
 	}
 	return c, true, nil
+}
+
+// goBefore makes the event before c the next one.
+func (w *Walk) goBefore(c Change) {
+	w.Next, w.Before, w.End = c.Prev, 0, Open
+	switch {
+	case w.Next != 0:
+	case c.Verb == Added && w.Lives.Last != 0 && w.Lives.Last < c.Seq:
+		w.Next = w.Lives.Last
+	case c.Verb == Added && w.Lives.All && (w.Lives.First == 0 || c.Seq < w.Lives.First):
+		w.End = Complete
+	default:
+		w.Before, w.End = c.Seq, Unnamed
+	}
+}
+
+// Start begins the walk at the last event of the entity before a sequence; latest is the last event of all.
+func (w *Walk) Start(ctx context.Context, before, latest uint64) error {
+	if before == 0 || before > latest {
+		w.Next = latest
+		return nil
+	}
+	c, ok, err := w.readAt(ctx, before)
+	if w.Before = before; ok && err == nil {
+		w.goBefore(c)
+	}
+	return err
+}
+
+// firstLook is the number of events that are read at once to look for one. Each further look reads four times as many.
+const firstLook = 256
+
+// findNext looks for the last event of the entity before w.Before.
+func (w *Walk) findNext(ctx context.Context) error {
+	for size := uint64(firstLook); w.Before > 1 && w.Looks > 0; size *= 4 {
+		size = min(size, w.Looks, w.Before-1)
+		from := w.Before - size
+		err := w.Log.Read(ctx, from, w.Before-1, func(r domain.Recorded) error {
+			if c, ok := w.Kind.Read(r); ok && c.name == w.Name {
+				w.Next = r.Seq
+			}
+			return nil
+		})
+		if errors.Is(err, ErrUnread) {
+			w.Next, w.Before, w.End = 0, 0, Unread
+			return nil
+		}
+		if w.Looks -= size; err != nil || w.Next > 0 {
+			return err
+		}
+		w.Before = from
+	}
+	switch {
+	case w.Before == 1:
+		w.Before, w.End = 0, Complete
+	case w.Before > 1:
+		w.End = Unnamed
+	}
+	return nil
 }

@@ -19,6 +19,22 @@ func (l events) At(_ context.Context, seq uint64) (domain.Recorded, bool, error)
 	return domain.Recorded{Seq: seq, Event: l[seq-1]}, true, nil
 }
 
+func (l events) Read(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error {
+	for seq := from; seq <= to; seq++ {
+		r, ok, err := l.At(ctx, seq)
+		if !ok {
+			return history.ErrUnread
+		}
+		if err == nil {
+			err = f(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func newPatch(prev uint64, was, is string) domain.Event {
 	return domain.DevicePatched{Update: domain.Update{
 		Name: "d", Prev: prev, Modified: int64(prev) + 1,
@@ -37,19 +53,42 @@ func TestWalk(t *testing.T) {
 	other := domain.DeviceAdded{Device: domain.Device{Name: "e"}}
 	added := domain.DeviceAdded{Device: newDevice("a")}
 	old := domain.DeviceUpdated{Device: newDevice("b"), Changed: []string{"description"}}
+	removed := func(prev uint64) domain.Event { return domain.DeviceRemoved{Device: newDevice("a"), Prev: prev} }
 	for name, tt := range map[string]struct {
-		log  events
-		want string // the sequences with the descriptions after and before each
-		end  history.End
+		log   events
+		looks uint64
+		lives history.Lives
+		want  string // the sequences with the descriptions after and before each
+		end   history.End
 	}{
 		"from the addition on": {
-			events{added, other, newPatch(1, "a", "b"), newPatch(3, "b", "c")}, "4: c<b 3: b<a 1: a<- ", history.Complete,
+			log: events{added, other, newPatch(1, "a", "b"), newPatch(3, "b", "c")}, lives: history.Lives{All: true},
+			want: "4: c<b 3: b<a 1: a<- ", end: history.Complete,
 		},
-		"an update of an old version":  {events{added, old, newPatch(2, "b", "c")}, "3: c<b 2: b<- ", history.Unnamed},
-		"an event that cannot be read": {events{nil, newPatch(1, "b", "c")}, "2: c<b ", history.Unread},
-		"an event of another device":   {events{other, newPatch(1, "b", "c")}, "2: c<b ", history.Unread},
+		"an addition that may be a later one": {log: events{other, added}, want: "2: a<- ", end: history.Unnamed},
+		"an update of an old version": {
+			log: events{added, old, newPatch(2, "b", "c")}, want: "3: c<b 2: b<- ", end: history.Unnamed,
+		},
+		"an update of an old version, with a look": {
+			log: events{added, old, newPatch(2, "b", "c")}, looks: 9, lives: history.Lives{All: true},
+			want: "3: c<b 2: b<- 1: a<- ", end: history.Complete,
+		},
+		"an earlier life": {
+			log:   events{added, removed(1), domain.DeviceAdded{Device: newDevice("c"), Prev: 2}},
+			lives: history.Lives{Gone: domain.Gone{First: 2, Last: 2}, All: true}, want: "3: c<- 2: -<a 1: a<- ", end: history.Complete,
+		},
+		"an earlier life of an old version": {
+			log: events{added, removed(0), domain.DeviceAdded{Device: newDevice("c")}}, looks: 9,
+			lives: history.Lives{Gone: domain.Gone{First: 2, Last: 2}, All: true}, want: "3: c<- 2: -<a 1: a<- ", end: history.Complete,
+		},
+		"too few looks": {
+			log: events{added, other, other, other, old}, looks: 2, want: "5: b<- ", end: history.Unnamed,
+		},
+		"an event that cannot be read": {log: events{nil, newPatch(1, "b", "c")}, want: "2: c<b ", end: history.Unread},
+		"an event of another device":   {log: events{other, newPatch(1, "b", "c")}, want: "2: c<b ", end: history.Unread},
 	} {
-		w := history.Walk{Log: tt.log, Kind: history.Kinds["device"], Name: "d", Next: uint64(len(tt.log))}
+		w := history.Walk{Log: tt.log, Kind: history.Kinds["device"], Name: "d", Looks: tt.looks, Lives: tt.lives}
+		w.Next = uint64(len(tt.log))
 		got, entity := "", any(newDevice("c"))
 		for {
 			c, ok, err := w.Step(t.Context())

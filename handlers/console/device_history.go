@@ -15,6 +15,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers/console/web"
+	"ledge/handlers/entities"
 	past "ledge/history"
 )
 
@@ -33,7 +34,10 @@ const (
 )
 
 // history reads the changes of devices.
-type history struct{ changes Changes }
+type history struct {
+	changes Changes
+	state   entities.Reader // nil: the removals of a name are not known
+}
 
 // deviceHistory is the page of a device's changes.
 type deviceHistory struct {
@@ -114,7 +118,13 @@ func (s deviceHistory) showDeviceHistory(c *gin.Context) error {
 
 // walk goes from an event of a device to the ones before it.
 func (s history) walk(name string, seq uint64) *past.Walk {
-	return &past.Walk{Log: s.changes, Kind: past.Kinds["device"], Name: name, Next: seq}
+	w := &past.Walk{Log: s.changes, Kind: past.Kinds["device"], Name: name, Next: seq}
+	if s.state != nil {
+		view, done := s.state()
+		defer done()
+		w.Lives = w.Kind.Lives(view.State, name)
+	}
+	return w
 }
 
 // ends are the reasons why a list ends before the event that added the device.

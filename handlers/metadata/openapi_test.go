@@ -10,6 +10,7 @@ import (
 	"ledge/handlers/access"
 	"ledge/handlers/handlerstest"
 	v2 "ledge/handlers/shapes/v2"
+	"ledge/history"
 )
 
 // contract is the document of this package: what the tests ask and are answered is held to it.
@@ -54,7 +55,7 @@ func TestExamples(t *testing.T) { contract.DriveExamples(t, exemplary) }
 func TestDocumentedFailures(t *testing.T) { contract.DriveFailures(t, exemplary) }
 
 func TestDocument(t *testing.T) {
-	s := New(handlerstest.Options("core-metadata"), nil, nil, nil).(*handlers.Service)
+	s := New(handlerstest.Options("core-metadata"), nil, nil, nil, history.Source{}).(*handlers.Service)
 	contract.CheckDocument(t, s.Routes(), map[string]any{
 		"AddDevice": handlers.EntityIn[v2.Device]("device").Shape(), "UpdateDevice": handlers.PatchIn[v2.Device]("device").Shape(),
 		"AddProfile":        handlers.EntityIn[v2.Profile]("profile").Shape(),

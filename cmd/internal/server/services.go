@@ -41,7 +41,7 @@ func servingOf(name string) serving {
 func newMetadata(p *Server, o handlers.Options) http.Handler {
 	o.Units, o.ValidateUnits = p.units, p.Config.UnitsFile != ""
 	o.Devices, o.DefaultProtocol = p.Channels.Callbacks, p.Config.DefaultProtocol
-	return metadata.New(o, p.Node.Changes.View, p.Node.Changes.Appender, p.identities)
+	return metadata.New(o, p.Node.Changes.View, p.Node.Changes.Appender, p.identities, p.Node.Past())
 }
 
 func newData(p *Server, o handlers.Options) http.Handler {

@@ -16,6 +16,7 @@ import (
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/metadata"
+	"ledge/history"
 )
 
 // identityAPI sends requests for users and tokens to a program in secure mode.
@@ -203,7 +204,8 @@ func TestUserAPIAttacks(t *testing.T) {
 func routesOfUsers(t *testing.T) map[string]domain.Right {
 	t.Helper()
 	found := map[string]domain.Right{}
-	for _, route := range metadata.New(handlers.Options{Service: services.Metadata}, nil, nil, nil).(*handlers.Service).Routes() {
+	service := metadata.New(handlers.Options{Service: services.Metadata}, nil, nil, nil, history.Source{}).(*handlers.Service)
+	for _, route := range service.Routes() {
 		path := strings.TrimPrefix(route.Path, "/api/v2")
 		if strings.HasPrefix(path, "/user") || strings.HasPrefix(path, "/token") {
 			found[route.Method+" "+strings.ReplaceAll(path, ":name", "admin")] = route.Right
