@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ledge/cmd/internal/exit"
 	"ledge/cmd/ledgetest"
 	"ledge/domain"
 	"ledge/history"
@@ -82,5 +83,38 @@ func TestHistoryHidesAddresses(t *testing.T) {
 		if len(page.Entries) == 0 || (page.Entries[0].Origin != "") != role.May(domain.MayAudit) {
 			t.Errorf("%s: got %s", role, a.Body)
 		}
+	}
+}
+
+// TestHistoryCommand prints the history of a removed device, beside the server and of its folder.
+func TestHistoryCommand(t *testing.T) {
+	dir := t.TempDir()
+	p := ledgetest.Start(t, dir)
+	p.AddDevice("cam-1")
+	ledgetest.DescribeDevice(p, "cam-1", "over the door")
+	p.Call(http.MethodDelete, p.Metadata+"/api/v2/device/name/cam-1", "", "")
+	for _, state := range []string{"running", "stopped"} {
+		out, stderr, code := ledgetest.Run(t, "history", "device", "cam-1", "--limit", "2", "--data-dir", dir)
+		lines := strings.Split(out, "\n")
+		if code != exit.OK || !strings.Contains(lines[0], "device.removed  by anonymous@127.0.0.1") ||
+			!strings.Contains(out, "description: nothing → over the door") || !strings.Contains(out, "Older events: --before ") {
+			t.Errorf("%s: %d %s%s", state, code, out, stderr)
+		}
+		out, stderr, code = ledgetest.Run(t, "history", "device", "cam-1", "--json", "--data-dir", dir)
+		var page history.Page
+		if err := json.Unmarshal([]byte(out), &page); err != nil || code != 0 || eventTypes(page) != "removed updated added" {
+			t.Errorf("%s: %d %v %s%s", state, code, err, out, stderr)
+		}
+		_, stderr, code = ledgetest.Run(t, "history", "device", "cam-9", "--data-dir", dir)
+		if code == 0 || !strings.Contains(stderr, `device "cam-9" does not exist and was never removed`) {
+			t.Errorf("%s: %d %s", state, code, stderr)
+		}
+		if state == "running" {
+			p.Stop()
+		}
+	}
+	_, stderr, code := ledgetest.Run(t, "history", "camera", "cam-1", "--data-dir", dir)
+	if code != exit.Usage || !strings.Contains(stderr, "use one of device, profile") {
+		t.Errorf("%d %s", code, stderr)
 	}
 }
