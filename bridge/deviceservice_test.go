@@ -16,12 +16,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"ledge/bridge/asof"
 	"ledge/bridge/callback"
 	"ledge/bridge/guard"
 	"ledge/bridge/lanes"
 	"ledge/bridge/porttest"
 	"ledge/domain"
+	"ledge/domain/history"
 )
 
 // heard is a request that a device service got.
@@ -174,7 +174,7 @@ func (n *node) startCallbacks(change ...func(*callback.Options)) *callback.Callb
 			Limits:            lanes.Limits{Timeout: hangs, Concurrency: 8},
 			ValidationTimeout: hangs, Tries: 3, GiveUp: time.Hour, Waiting: 1000,
 		},
-		Events: asof.Followed{Log: n.events, Entities: n.entities}, Notifications: n.notifications, History: n.entities.Read, Guard: guard.New(guard.Options{}), Now: n.clock, Logger: slog.New(slog.DiscardHandler),
+		Events: history.Followed{Log: n.events, Entities: n.entities}, Notifications: n.notifications, History: n.entities.Read, Guard: guard.New(guard.Options{}), Now: n.clock, Logger: slog.New(slog.DiscardHandler),
 	}
 	for _, f := range change {
 		f(&o)

@@ -13,12 +13,12 @@ import (
 	"github.com/google/uuid"
 
 	"ledge/bridge"
-	"ledge/bridge/asof"
 	"ledge/bridge/delivery"
 	"ledge/bridge/porttest"
 	"ledge/bridge/sockets"
 	"ledge/bridge/zeromq"
 	"ledge/domain"
+	"ledge/domain/history"
 	"ledge/projections"
 	"ledge/store"
 )
@@ -29,7 +29,7 @@ type node struct {
 	store                 *store.Store
 	state, notes          *projections.DB
 	events, notifications *store.Appender
-	entities              *asof.Entities
+	entities              *history.Entities
 	sockets               sockets.Sockets
 	engine                *bridge.Engine
 	refuse                func(call, i int) bool
@@ -57,7 +57,7 @@ func mustNode(tb testing.TB) *node {
 	}
 	tb.Cleanup(func() { n.store.Close() })
 	n.state, n.events = n.open(filepath.Join(dir, "state.db"), projections.Events, n.store.Events())
-	n.entities = &asof.Entities{State: n.state.State, Last: func() uint64 { seq, _ := n.state.Checkpoint(); return seq }, History: n.history}
+	n.entities = &history.Entities{State: n.state.State, Last: func() uint64 { seq, _ := n.state.Checkpoint(); return seq }, History: n.history}
 	n.notes, n.notifications = n.open(filepath.Join(dir, "notifications.db"), projections.Notifications, n.store.Notifications())
 	tb.Cleanup(func() { n.sockets.Close(0) })
 	tb.Cleanup(n.stopEngine)
@@ -114,7 +114,7 @@ func (n *node) startEngine() {
 		n.tb.Fatal(err)
 	}
 	n.engine = bridge.New(bridge.Options{
-		Events: asof.Followed{Log: n.events, Entities: n.entities}, Notifications: &refusing{Appender: n.notifications, refuse: n.refuse, refusal: n.refusal}, Sockets: binding{n.sockets, n}, Now: n.clock, Logger: n.logger,
+		Events: history.Followed{Log: n.events, Entities: n.entities}, Notifications: &refusing{Appender: n.notifications, refuse: n.refuse, refusal: n.refusal}, Sockets: binding{n.sockets, n}, Now: n.clock, Logger: n.logger,
 		Recorded: func() uint64 { seq, _ := n.state.Checkpoint(); return seq },
 		History:  n.entities.Read,
 		Noted:    func() uint64 { seq, _ := n.notes.Checkpoint(); return seq },

@@ -75,6 +75,9 @@ func (k *Key) answer(s State, element int, at int64) (Answer, bool) {
 
 // Evolve folds a recorded event into s, and what its key says was answered.
 func Evolve(s State, r *Recorded) {
+	if r.Seq == 1 {
+		noteStart(s)
+	}
 	r.Event.Evolve(s)
 	if e, ok := r.Event.(interface{ noteAt(State, uint64) }); ok {
 		e.noteAt(s, r.Seq)

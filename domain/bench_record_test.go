@@ -8,7 +8,7 @@ import (
 // BenchmarkRecord compares encoding with what is appended, which is read back where it may differ.
 func BenchmarkRecord(b *testing.B) {
 	for name, e := range map[string]Event{
-		"device": DeviceAdded{camera()}, "located": DeviceAdded{with(camera(), func(d *Device) { d.Location = json.RawMessage(`{"lat":48.2}`) })},
+		"device": DeviceAdded{Device: camera()}, "located": DeviceAdded{Device: with(camera(), func(d *Device) { d.Location = json.RawMessage(`{"lat":48.2}`) })},
 	} {
 		b.Run(name+"/encode", func(b *testing.B) {
 			for b.Loop() {

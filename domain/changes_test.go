@@ -100,7 +100,7 @@ func TestSmallChangeOfLarge(t *testing.T) {
 	}
 	relabelled := with(device, func(d *Device) { d.Labels = slices.Clone(d.Labels); d.Labels[5000] = "other" })
 	moved := with(device, func(d *Device) {
-		d.Protocols = reread(t, DeviceAdded{device}).(DeviceAdded).Device.Protocols
+		d.Protocols = reread(t, DeviceAdded{Device: device}).(DeviceAdded).Device.Protocols
 		d.Protocols["p77"]["port"] = "8080"
 	})
 	profile := imageProfile()

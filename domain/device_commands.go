@@ -24,7 +24,7 @@ func (c AddDevice) Decide(s State) (Event, error) {
 	if err := checkReferences(s, "device", c.Device.Name, c.Device.ServiceName, c.Device.ProfileName); err != nil {
 		return nil, err
 	}
-	return DeviceAdded(c), nil
+	return DeviceAdded{c.Device, lastRemoval(s, "device", c.Device.Name)}, nil
 }
 
 // equalJSON reports whether two JSON texts are one value, whatever the order of its members; a number is its digits.
@@ -100,7 +100,7 @@ func (c RemoveDevice) Decide(s State) (Event, error) {
 	if !ok {
 		return nil, Errorf(NotFound, "device %q does not exist; correct the name", c.Name)
 	}
-	return DeviceRemoved{Device: d}, nil
+	return DeviceRemoved{d, Revision(s.Devices, d.Name)}, nil
 }
 
 // equal is reflect.DeepEqual, without copies of what is no list or map.

@@ -10,6 +10,8 @@ import (
 // DeviceAdded records a new device.
 type DeviceAdded struct {
 	Device Device `json:"device"`
+	// Prev is the sequence of the last removal of the name; 0 for none, and in events of older versions.
+	Prev uint64 `json:"prev,omitempty"`
 }
 
 // Evolve adds the device and counts it at its profile and service.
@@ -55,6 +57,8 @@ func (e DeviceUpdated) Subject() Subject { return Subject{"device", e.Device.Nam
 // DeviceRemoved records that a device is gone; Device is what it last was.
 type DeviceRemoved struct {
 	Device Device `json:"device"`
+	// Prev is the sequence of the event before it of the entity; 0 in events of older versions.
+	Prev uint64 `json:"prev,omitempty"`
 }
 
 // Evolve removes the device.

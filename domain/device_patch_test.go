@@ -58,7 +58,7 @@ func TestUpdateDevice(t *testing.T) {
 
 // The order of an object's members and the spelling of its text are no change.
 func TestUpdateDeviceToTheSameLocation(t *testing.T) {
-	state := given(append(catalogue(), DeviceAdded{with(camera(), func(d *Device) {
+	state := given(append(catalogue(), DeviceAdded{Device: with(camera(), func(d *Device) {
 		d.Location = json.RawMessage(`{"at":[{"lat":1.50,"lng":2}],"room":"caf\u00e9"}`)
 	})})...)
 	for location, change := range map[string]bool{
@@ -77,8 +77,8 @@ func TestUpdateDeviceToTheSameLocation(t *testing.T) {
 
 func TestUpdateDeviceNamesWhatChanged(t *testing.T) {
 	state := given(append(onboarded(),
-		ProfileAdded{with(imageProfile(), func(p *Profile) { p.Name, p.ID = "video", otherID })},
-		ServiceAdded{with(restService(), func(d *DeviceService) { d.Name, d.ID = "device-onvif", otherID })})...)
+		ProfileAdded{Profile: with(imageProfile(), func(p *Profile) { p.Name, p.ID = "video", otherID })},
+		ServiceAdded{Service: with(restService(), func(d *DeviceService) { d.Name, d.ID = "device-onvif", otherID })})...)
 	tests := []struct {
 		edit fields
 		want []string

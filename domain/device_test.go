@@ -15,18 +15,20 @@ func TestAddDevice(t *testing.T) {
 	})
 	modbus := with(restService(), func(d *DeviceService) { d.Name = "device-modbus" })
 	runDecisions(t, []decision{
-		{name: "added", given: catalogue(), when: AddDevice{camera()}, want: DeviceAdded{camera()}},
-		{name: "of another service without protocolName", given: []Event{ProfileAdded{imageProfile()}, ServiceAdded{modbus}},
-			when: AddDevice{thermometer}, want: DeviceAdded{thermometer}},
-		{name: "location that is no UTF-8", given: catalogue(), when: addCamera(func(d *Device) { d.Location = json.RawMessage("\"a\xffb\"") }),
-			want: DeviceAdded{with(camera(), func(d *Device) { d.Location = json.RawMessage("\"a\ufffdb\"") })}},
-		{name: "added again after removal", given: append(onboarded(), DeviceRemoved{camera()}),
-			when: AddDevice{camera()}, want: DeviceAdded{camera()}},
+		{name: "added", given: catalogue(), when: AddDevice{camera()}, want: DeviceAdded{Device: camera()}},
+		{name: "of another service without protocolName",
+			given: []Event{ProfileAdded{Profile: imageProfile()}, ServiceAdded{Service: modbus}},
+			when:  AddDevice{thermometer}, want: DeviceAdded{Device: thermometer}},
+		{name: "location that is no UTF-8",
+			given: catalogue(), when: addCamera(func(d *Device) { d.Location = json.RawMessage("\"a\xffb\"") }),
+			want: DeviceAdded{Device: with(camera(), func(d *Device) { d.Location = json.RawMessage("\"a\ufffdb\"") })}},
+		{name: "added again after removal", given: append(onboarded(), DeviceRemoved{Device: camera()}),
+			when: AddDevice{camera()}, want: DeviceAdded{Device: camera()}},
 		{name: "name taken", given: onboarded(), when: addCamera(func(d *Device) { d.ID = otherID }),
 			code: Conflict, says: `device name "cam-1" exists already; choose another name`},
 		{name: "id taken", given: onboarded(), when: addCamera(func(d *Device) { d.Name = "cam-2" }),
 			code: Conflict, says: `device id "` + cameraID + `" exists already, for "cam-1"; leave the id out`},
-		{name: "no such service", given: []Event{ProfileAdded{imageProfile()}}, when: AddDevice{camera()},
+		{name: "no such service", given: []Event{ProfileAdded{Profile: imageProfile()}}, when: AddDevice{camera()},
 			code: NotFound, says: `device "cam-1": device service "device-rest" does not exist; add it first or correct serviceName`},
 		{name: "no such profile", given: catalogue(), when: addCamera(func(d *Device) { d.ProfileName = "imgae" }),
 			code: NotFound, says: `device "cam-1": device profile "imgae" does not exist; upload it first or correct profileName`},
@@ -73,10 +75,10 @@ func TestRemoveDevice(t *testing.T) {
 	moved := with(camera(), func(d *Device) { d.Modified = later })
 	runDecisions(t, []decision{
 		{name: "removed, as it last was", given: append(onboarded(), DeviceUpdated{moved, []string{"labels"}}),
-			when: RemoveDevice{"cam-1"}, want: DeviceRemoved{moved}},
+			when: RemoveDevice{"cam-1"}, want: DeviceRemoved{Device: moved}},
 		{name: "no such device", given: onboarded(), when: RemoveDevice{"cam-2"},
 			code: NotFound, says: `device "cam-2" does not exist`},
-		{name: "removed already", given: append(onboarded(), DeviceRemoved{camera()}), when: RemoveDevice{"cam-1"},
+		{name: "removed already", given: append(onboarded(), DeviceRemoved{Device: camera()}), when: RemoveDevice{"cam-1"},
 			code: NotFound, says: `device "cam-1" does not exist`},
 	})
 }

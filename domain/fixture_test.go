@@ -131,11 +131,11 @@ func climate() DataEventAdded {
 
 // catalogue is a profile and a service: what a device needs.
 func catalogue() []Event {
-	return []Event{ProfileAdded{imageProfile()}, ServiceAdded{restService()}}
+	return []Event{ProfileAdded{Profile: imageProfile()}, ServiceAdded{Service: restService()}}
 }
 
 // onboarded is the catalogue with a camera.
-func onboarded() []Event { return append(catalogue(), DeviceAdded{camera()}) }
+func onboarded() []Event { return append(catalogue(), DeviceAdded{Device: camera()}) }
 
 // reread returns e as it comes back from the log.
 func reread(t *testing.T, e Event) Event {

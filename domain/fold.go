@@ -24,6 +24,9 @@ type State struct {
 	IDs Table[string]
 	// Uses counts the devices and provision watchers that name "profile/<name>" or "service/<name>", and all "users", "admins" and "tokens".
 	Uses Table[int]
+	// Gone maps "<entity>/<name>" to the removals of the name. It has one row for each name that was ever removed, so that the number
+	// of removals on the log bounds it.
+	Gone Table[Gone]
 	// Seeds holds the names of the samples that were written at a first start, so that a deleted one stays deleted.
 	Seeds Table[bool]
 
@@ -64,7 +67,8 @@ func NewMapState() State {
 	return State{
 		Profiles: MapTable[Profile]{}, Services: MapTable[DeviceService]{}, Devices: MapTable[Device]{},
 		Watchers: MapTable[ProvisionWatcher]{}, Users: MapTable[User]{}, Tokens: MapTable[Token]{},
-		Subscriptions: MapTable[Subscription]{}, IDs: MapTable[string]{}, Uses: MapTable[int]{}, Seeds: MapTable[bool]{},
+		Subscriptions: MapTable[Subscription]{}, IDs: MapTable[string]{}, Uses: MapTable[int]{}, Gone: MapTable[Gone]{},
+		Seeds:         MapTable[bool]{},
 		Notifications: MapTable[Notification]{}, Transmissions: MapTable[Transmission]{},
 		DataEvents: MapTable[DataEvent]{}, Readings: MapTable[Reading]{},
 		Cleanups: MapTable[Cleanup]{}, Cursors: MapTable[uint64]{}, Answers: MapTable[Answer]{}, AnswerOrder: MapTable[string]{},

@@ -58,7 +58,7 @@ func commands() []Command {
 }
 
 func everything() []Event {
-	return append(onboarded(), WatcherAdded{finder()}, SubscriptionAdded{gate()}, NotificationAdded{notice()}, raisedNotice(), picture(), climate(), UserAdded{anna()}, TokenAdded{till()},
+	return append(onboarded(), WatcherAdded{Watcher: finder()}, SubscriptionAdded{Subscription: gate()}, NotificationAdded{notice()}, raisedNotice(), picture(), climate(), UserAdded{anna()}, TokenAdded{till()},
 		UserAdded{with(anna(), func(u *User) { u.Name, u.Role = "ben", Viewer })})
 }
 
@@ -148,5 +148,40 @@ func TestDerivedTables(t *testing.T) {
 		if got := s.IDs.(MapTable[string]); !maps.Equal(got, ids) {
 			t.Errorf("walk %d: got ids %v, want %v", seed, got, ids)
 		}
+	}
+}
+
+// TestLivesAreLinked holds that each addition of a name after its removal names the removal, and each removal names the event before
+// it. The state has the first and the last removal.
+func TestLivesAreLinked(t *testing.T) {
+	seq := new(uint64)
+	s := OverlayAt(NewMapState(), seq)
+	record := func(c Command) Event {
+		t.Helper()
+		e, err := c.Decide(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		*seq++
+		Evolve(s, &Recorded{Seq: *seq, Event: e})
+		return e
+	}
+	profile, again := goldenProfile, goldenProfile
+	again.ID = "c2f1b7de-0d0e-4e83-b1de-7d2b3c1f9aff"
+	for life, p := range []Profile{profile, again, profile} {
+		added, ok := record(AddProfile{p}).(ProfileAdded)
+		if want := uint64(2 * life); !ok || added.Prev != want {
+			t.Errorf("life %d was added after event %d, want %d", life, added.Prev, want)
+		}
+		removed, ok := record(RemoveProfile{p.Name}).(ProfileRemoved)
+		if want := uint64(2*life + 1); !ok || removed.Prev != want {
+			t.Errorf("life %d was removed after event %d, want %d", life, removed.Prev, want)
+		}
+	}
+	if got, all := RemovalsOf(s, "profile", profile.Name); got != (Gone{2, 6}) || !all {
+		t.Errorf("got the removals %v, and all is %t", got, all)
+	}
+	if got, _ := RemovalsOf(s, "device", profile.Name); got != (Gone{}) {
+		t.Errorf("a device has the removals %v of a profile", got)
 	}
 }

@@ -7,52 +7,52 @@ import (
 
 // goldens says what each file of testdata/events means today.
 var goldens = map[string]Event{
-	"profile.added/1": ProfileAdded{goldenProfile},
+	"profile.added/1": ProfileAdded{Profile: goldenProfile},
 	"profile.updated/1": ProfileUpdated{
 		Profile: with(goldenProfile, func(d *Profile) {
 			d.Description, d.DeviceCommands, d.Modified = "images and their zoom", nil, 1760000060000
 		}),
 		Changed: []string{"description", "deviceCommands"},
 	},
-	"profile.removed/1": ProfileRemoved{goldenProfile},
-	"service.added/1":   ServiceAdded{goldenService},
+	"profile.removed/1": ProfileRemoved{Profile: goldenProfile},
+	"service.added/1":   ServiceAdded{Service: goldenService},
 	"service.updated/1": ServiceUpdated{
 		Service: with(goldenService, func(d *DeviceService) { d.AdminState, d.Modified = "LOCKED", 1760000060000 }),
 		Changed: []string{"adminState"},
 	},
-	"service.removed/1": ServiceRemoved{goldenService},
-	"device.added/1":    DeviceAdded{goldenDevice},
+	"service.removed/1": ServiceRemoved{Service: goldenService},
+	"device.added/1":    DeviceAdded{Device: goldenDevice},
 	"device.updated/1": DeviceUpdated{
 		Device: with(goldenDevice, func(d *Device) {
 			d.AdminState, d.Labels, d.Modified = "LOCKED", []string{"door"}, 1760000060000
 		}),
 		Changed: []string{"adminState", "labels"},
 	},
-	"device.removed/1": DeviceRemoved{goldenDevice},
-	"watcher.added/1":  WatcherAdded{goldenWatcher},
+	"device.removed/1": DeviceRemoved{Device: goldenDevice},
+	"watcher.added/1":  WatcherAdded{Watcher: goldenWatcher},
 	"watcher.updated/1": WatcherUpdated{
 		Watcher: with(goldenWatcher, func(d *ProvisionWatcher) {
 			d.Labels, d.ProfileName, d.Modified = []string{"door"}, "sample-video", 1760000060000
 		}),
 		Changed: []string{"labels", "profileName"},
 	},
-	"watcher.removed/1":    WatcherRemoved{goldenWatcher},
-	"subscription.added/1": SubscriptionAdded{goldenSubscription},
+	"watcher.removed/1":    WatcherRemoved{Watcher: goldenWatcher},
+	"subscription.added/1": SubscriptionAdded{Subscription: goldenSubscription},
 	"subscription.updated/1": SubscriptionUpdated{
 		Subscription: with(goldenSubscription, func(s *Subscription) { s.Receiver, s.Modified = "night-watch", 1760000060000 }),
 		Before:       goldenSubscription,
 		Changed:      []string{"receiver"},
 	},
-	"subscription.removed/1": SubscriptionRemoved{goldenSubscription},
-	"subscription.added/2":   SubscriptionAdded{everyChannel},
+	"subscription.removed/1": SubscriptionRemoved{Subscription: goldenSubscription},
+	"subscription.added/2":   SubscriptionAdded{Subscription: everyChannel},
 	"subscription.updated/2": SubscriptionUpdated{
 		Subscription: with(everyChannel, func(s *Subscription) { s.ResendInterval, s.Modified = "PT30S", 1760000060000 }),
 		Before:       everyChannel,
 		Changed:      []string{"resendInterval"},
 	},
-	"subscription.removed/2": SubscriptionRemoved{everyChannel},
-	"subscription.added/3":   SubscriptionAdded{restricted},
-	"subscription.removed/3": SubscriptionRemoved{restricted},
+	"subscription.removed/2": SubscriptionRemoved{Subscription: everyChannel},
+	"subscription.added/3":   SubscriptionAdded{Subscription: restricted},
+	"subscription.removed/3": SubscriptionRemoved{Subscription: restricted},
 	"device.updated/2": DevicePatched{Update{Name: "cam-1", Prev: 42, Modified: 1760000060000, Changes: Changes{
 		"adminState":  {Was: json.RawMessage(`"UNLOCKED"`), Is: json.RawMessage(`"LOCKED"`)},
 		"description": {Was: json.RawMessage(`"The camera at the north door"`)},

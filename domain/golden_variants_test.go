@@ -32,4 +32,15 @@ var goldenVariants = map[string]Event{
 		},
 		Transmissions: []Transmission{},
 	},
+	// The event before it of the name came later.
+	"device.added/1+again":        DeviceAdded{Device: goldenDevice, Prev: 17},
+	"device.removed/1+prev":       DeviceRemoved{Device: goldenDevice, Prev: 17},
+	"profile.added/1+again":       ProfileAdded{Profile: goldenProfile, Prev: 17},
+	"profile.removed/1+prev":      ProfileRemoved{Profile: goldenProfile, Prev: 17},
+	"service.added/1+again":       ServiceAdded{Service: goldenService, Prev: 17},
+	"service.removed/1+prev":      ServiceRemoved{Service: goldenService, Prev: 17},
+	"watcher.added/1+again":       WatcherAdded{Watcher: goldenWatcher, Prev: 17},
+	"watcher.removed/1+prev":      WatcherRemoved{Watcher: goldenWatcher, Prev: 17},
+	"subscription.added/3+again":  SubscriptionAdded{Subscription: restricted, Prev: 17},
+	"subscription.removed/3+prev": SubscriptionRemoved{Subscription: restricted, Prev: 17},
 }

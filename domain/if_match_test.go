@@ -115,7 +115,9 @@ func TestEveryChangeIsTried(t *testing.T) {
 // are pending.
 func TestRevision(t *testing.T) {
 	moved := with(camera(), func(d *Device) { d.Labels = []string{"yard"} })
-	events := append(onboarded(), DeviceUpdated{Device: moved}, DeviceRemoved{moved}, DeviceAdded{camera()}, WatcherAdded{finder()})
+	events := append(
+		onboarded(), DeviceUpdated{Device: moved}, DeviceRemoved{Device: moved}, DeviceAdded{Device: camera()}, WatcherAdded{Watcher: finder()},
+	)
 	want := []uint64{0, 0, 0, 3, 4, 0, 6, 6}
 	for n := range want {
 		for pending := range n + 1 {

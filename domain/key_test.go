@@ -65,8 +65,8 @@ func TestAnsweredOnce(t *testing.T) {
 		wantAnswered(t, s, keyed(AddDevice{camera()}, "body", 1, created+1), "", "exists already")
 	}
 	answers()
-	DeviceRemoved{camera()}.Evolve(s)
-	DeviceRemoved(second).Evolve(s)
+	DeviceRemoved{Device: camera()}.Evolve(s)
+	DeviceRemoved{Device: second.Device}.Evolve(s)
 	answers()
 	if got := mustRecord(t, s, keyed(AddDevice{camera()}, "body", 2, created+1)).(DeviceAdded); got.Device.ID != cameraID {
 		t.Errorf("an element that has no answer: got %#v", got)

@@ -9,7 +9,8 @@ func OverlayAt(base State, seq *uint64) State {
 	return State{
 		Profiles: overlay(base.Profiles, seq), Services: overlay(base.Services, seq), Devices: overlay(base.Devices, seq),
 		Watchers: overlay(base.Watchers, seq), Users: overlay(base.Users, seq), Tokens: overlay(base.Tokens, seq),
-		Subscriptions: overlay(base.Subscriptions, seq), IDs: overlay(base.IDs, seq), Uses: overlay(base.Uses, seq), Seeds: overlay(base.Seeds, seq),
+		Subscriptions: overlay(base.Subscriptions, seq), IDs: overlay(base.IDs, seq), Uses: overlay(base.Uses, seq), Gone: overlay(base.Gone, seq),
+		Seeds:         overlay(base.Seeds, seq),
 		Notifications: overlay(base.Notifications, seq), Transmissions: overlay(base.Transmissions, seq),
 		DataEvents: overlay(base.DataEvents, seq), Readings: overlay(base.Readings, seq), Cleanups: overlay(base.Cleanups, seq), Cursors: overlay(base.Cursors, seq),
 		Answers: overlay(base.Answers, seq), AnswerOrder: overlay(base.AnswerOrder, seq),

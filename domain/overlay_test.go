@@ -84,14 +84,14 @@ func wantSameDecision(t *testing.T, cmd Command, a, b State) {
 func TestOverlayHidesWhatIsDeleted(t *testing.T) {
 	base := given(onboarded()...)
 	top := Overlay(Overlay(base))
-	DeviceRemoved{camera()}.Evolve(top)
+	DeviceRemoved{Device: camera()}.Evolve(top)
 	if d, ok := top.Devices.Get("cam-1"); ok || d.Name != "" {
 		t.Errorf("got %#v from the overlay, want none", d)
 	}
 	if _, ok := base.Devices.Get("cam-1"); !ok {
 		t.Error("the base lost what only the overlay deleted")
 	}
-	DeviceAdded{camera()}.Evolve(top)
+	DeviceAdded{Device: camera()}.Evolve(top)
 	if _, ok := top.Devices.Get("cam-1"); !ok {
 		t.Error("the overlay hides what was added after the deletion")
 	}

@@ -35,7 +35,7 @@ func TestUpdateProfile(t *testing.T) {
 			p.DeviceResources[0].Properties.ValueType = "binary"
 		})},
 		{name: "other types of number are no change",
-			given: []Event{ProfileAdded{with(imageProfile(), func(p *Profile) { p.DeviceResources[0].Attributes = map[string]any{"a": 1.0} })}},
+			given: []Event{ProfileAdded{Profile: with(imageProfile(), func(p *Profile) { p.DeviceResources[0].Attributes = map[string]any{"a": 1.0} })}},
 			when:  replaceImage(func(p *Profile) { p.DeviceResources[0].Attributes = map[string]any{"a": 1} })},
 		{name: "wrong in itself", given: catalogue(), when: replaceImage(func(p *Profile) { p.DeviceResources = nil }),
 			code: Invalid, says: `device resource "zoom" does not exist in this profile`},
@@ -67,7 +67,7 @@ func TestUpdateProfileInfo(t *testing.T) {
 }
 
 func TestChangeDeviceResources(t *testing.T) {
-	free := ProfileAdded{with(imageProfile(), func(p *Profile) { p.DeviceCommands = nil })}
+	free := ProfileAdded{Profile: with(imageProfile(), func(p *Profile) { p.DeviceCommands = nil })}
 	patch := func(name string) UpdateDeviceResource {
 		return UpdateDeviceResource{"image", ResourcePatch{&name, new("far"), new(true)}, later}
 	}

@@ -141,7 +141,7 @@ func (c AddProfile) Decide(s State) (Event, error) {
 	if _, err := c.Profile.checkLength(); err != nil {
 		return nil, err
 	}
-	return ProfileAdded(c), nil
+	return ProfileAdded{c.Profile, lastRemoval(s, "profile", c.Profile.Name)}, nil
 }
 
 // RemoveProfile removes the device profile called Name.
@@ -156,5 +156,5 @@ func (c RemoveProfile) Decide(s State) (Event, error) {
 	if err := checkUnused(s, "profile", c.Name); err != nil {
 		return nil, err
 	}
-	return ProfileRemoved{Profile: d}, nil
+	return ProfileRemoved{d, Revision(s.Profiles, d.Name)}, nil
 }

@@ -3,6 +3,8 @@ package domain
 // ProfileAdded records a new device profile.
 type ProfileAdded struct {
 	Profile Profile `json:"profile"`
+	// Prev is the sequence of the last removal of the name; 0 for none, and in events of older versions.
+	Prev uint64 `json:"prev,omitempty"`
 }
 
 // Evolve adds the profile.
@@ -33,6 +35,8 @@ func (e ProfileUpdated) Subject() Subject { return Subject{"profile", e.Profile.
 // ProfileRemoved records that a device profile is gone; Profile is what it last was.
 type ProfileRemoved struct {
 	Profile Profile `json:"profile"`
+	// Prev is the sequence of the event before it of the entity; 0 in events of older versions.
+	Prev uint64 `json:"prev,omitempty"`
 }
 
 // Evolve removes the profile.

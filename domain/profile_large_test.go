@@ -18,7 +18,7 @@ func largeProfile(n int) Profile {
 
 // What changes nothing costs no look at the rest of the profile: one request may ask for it ten thousand times.
 func TestNoChangeOfALargeProfileIsCheap(t *testing.T) {
-	s := given(ProfileAdded{largeProfile(2000)})
+	s := given(ProfileAdded{Profile: largeProfile(2000)})
 	for name, c := range map[string]Command{
 		"resource": UpdateDeviceResource{"image", ResourcePatch{Name: new("register-7"), IsHidden: new(false)}, later},
 		"command":  UpdateDeviceCommand{"image", CommandPatch{Name: new("adjust")}, later},

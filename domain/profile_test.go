@@ -12,19 +12,19 @@ func addImage(edit func(*Profile)) AddProfile { return AddProfile{with(imageProf
 func TestAddProfile(t *testing.T) {
 	bare := Profile{ID: otherID, Name: "bare"}
 	runDecisions(t, []decision{
-		{name: "added", when: AddProfile{imageProfile()}, want: ProfileAdded{imageProfile()}},
-		{name: "without resources", given: catalogue(), when: AddProfile{bare}, want: ProfileAdded{bare}},
+		{name: "added", when: AddProfile{imageProfile()}, want: ProfileAdded{Profile: imageProfile()}},
+		{name: "without resources", given: catalogue(), when: AddProfile{bare}, want: ProfileAdded{Profile: bare}},
 		{name: "value types in any case", when: addImage(func(p *Profile) {
 			p.DeviceResources[0].Properties.ValueType, p.DeviceResources[1].Properties.ValueType = "binary", "uINT8"
-		}), want: ProfileAdded{imageProfile()}},
+		}), want: ProfileAdded{Profile: imageProfile()}},
 		{name: "WR for RW", when: addImage(func(p *Profile) { p.DeviceCommands[0].ReadWrite = "WR" }),
-			want: ProfileAdded{with(imageProfile(), func(p *Profile) { p.DeviceCommands[0].ReadWrite = "WR" })}},
+			want: ProfileAdded{Profile: with(imageProfile(), func(p *Profile) { p.DeviceCommands[0].ReadWrite = "WR" })}},
 		{name: "name taken", given: catalogue(), when: addImage(func(p *Profile) { p.ID = otherID }),
 			code: Conflict, says: `profile name "image" exists already; choose another name`},
 		{name: "id taken", given: catalogue(), when: addImage(func(p *Profile) { p.Name = "video" }),
 			code: Conflict, says: `profile id "` + profileID + `" exists already, for "image"; leave the id out`},
 		{name: "id of another kind of entity", given: catalogue(),
-			when: AddProfile{Profile{ID: serviceID, Name: "bare"}}, want: ProfileAdded{Profile{ID: serviceID, Name: "bare"}}},
+			when: AddProfile{Profile{ID: serviceID, Name: "bare"}}, want: ProfileAdded{Profile: Profile{ID: serviceID, Name: "bare"}}},
 	})
 }
 
@@ -98,18 +98,19 @@ func TestRemoveProfile(t *testing.T) {
 	moved := with(camera(), func(d *Device) { d.ProfileName = "video" })
 	second := with(camera(), func(d *Device) { d.Name, d.ID = "cam-2", otherID })
 	runDecisions(t, []decision{
-		{name: "removed", given: catalogue(), when: RemoveProfile{"image"}, want: ProfileRemoved{imageProfile()}},
+		{name: "removed", given: catalogue(), when: RemoveProfile{"image"}, want: ProfileRemoved{Profile: imageProfile()}},
 		{name: "no such profile", given: catalogue(), when: RemoveProfile{"imgae"},
 			code: NotFound, says: `profile "imgae" does not exist`},
-		{name: "in use", given: append(onboarded(), DeviceAdded{second}), when: RemoveProfile{"image"},
+		{name: "in use", given: append(onboarded(), DeviceAdded{Device: second}), when: RemoveProfile{"image"},
 			code: Conflict, says: `profile "image" is in use (devices and provision watchers: 2); remove them or give them another profile first`},
-		{name: "in use by one of two still", given: append(onboarded(), DeviceAdded{second}, DeviceRemoved{camera()}),
+		{name: "in use by one of two still", given: append(onboarded(), DeviceAdded{Device: second}, DeviceRemoved{Device: camera()}),
 			when: RemoveProfile{"image"}, code: Conflict, says: `profile "image" is in use (devices and provision watchers: 1)`},
-		{name: "its device removed", given: append(onboarded(), DeviceRemoved{camera()}),
-			when: RemoveProfile{"image"}, want: ProfileRemoved{imageProfile()}},
-		{name: "its device moved away", given: append(onboarded(), ProfileAdded{video}, DeviceUpdated{moved, []string{"profileName"}}),
-			when: RemoveProfile{"image"}, want: ProfileRemoved{imageProfile()}},
-		{name: "a device moved in", given: append(onboarded(), ProfileAdded{video}, DeviceUpdated{moved, []string{"profileName"}}),
+		{name: "its device removed", given: append(onboarded(), DeviceRemoved{Device: camera()}),
+			when: RemoveProfile{"image"}, want: ProfileRemoved{Profile: imageProfile()}},
+		{name: "its device moved away",
+			given: append(onboarded(), ProfileAdded{Profile: video}, DeviceUpdated{moved, []string{"profileName"}}),
+			when:  RemoveProfile{"image"}, want: ProfileRemoved{Profile: imageProfile()}},
+		{name: "a device moved in", given: append(onboarded(), ProfileAdded{Profile: video}, DeviceUpdated{moved, []string{"profileName"}}),
 			when: RemoveProfile{"video"}, code: Conflict, says: `profile "video" is in use (devices and provision watchers: 1)`},
 	})
 }

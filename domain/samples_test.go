@@ -6,7 +6,10 @@ func TestSeedSamples(t *testing.T) {
 	runDecisions(t, []decision{
 		{name: "first start", given: onboarded(), when: SeedSamples{}, want: SamplesSeeded{}},
 		{name: "later start", given: []Event{SamplesSeeded{}}, when: SeedSamples{}},
-		{name: "later start, samples removed", given: append(onboarded(), SamplesSeeded{}, DeviceRemoved{camera()}), when: SeedSamples{}},
+		{
+			name: "later start, samples removed", given: append(onboarded(), SamplesSeeded{}, DeviceRemoved{Device: camera()}),
+			when: SeedSamples{},
+		},
 	})
 }
 

@@ -11,7 +11,7 @@ func (c AddService) Decide(s State) (Event, error) {
 	if err := checkFree(s, "service", c.Service.Name, c.Service.ID, has(s.Services)); err != nil {
 		return nil, err
 	}
-	return ServiceAdded(c), nil
+	return ServiceAdded{c.Service, lastRemoval(s, "service", c.Service.Name)}, nil
 }
 
 // UpdateService patches a device service. At is the new modified time, in milliseconds since the Unix epoch.
@@ -45,5 +45,5 @@ func (c RemoveService) Decide(s State) (Event, error) {
 	if err := checkUnused(s, "service", c.Name); err != nil {
 		return nil, err
 	}
-	return ServiceRemoved{Service: d}, nil
+	return ServiceRemoved{d, Revision(s.Services, d.Name)}, nil
 }

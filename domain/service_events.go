@@ -3,6 +3,8 @@ package domain
 // ServiceAdded records a new device service.
 type ServiceAdded struct {
 	Service DeviceService `json:"service"`
+	// Prev is the sequence of the last removal of the name; 0 for none, and in events of older versions.
+	Prev uint64 `json:"prev,omitempty"`
 }
 
 // Evolve adds the service.
@@ -33,6 +35,8 @@ func (e ServiceUpdated) Subject() Subject { return Subject{"service", e.Service.
 // ServiceRemoved records that a device service is gone; Service is what it last was.
 type ServiceRemoved struct {
 	Service DeviceService `json:"service"`
+	// Prev is the sequence of the event before it of the entity; 0 in events of older versions.
+	Prev uint64 `json:"prev,omitempty"`
 }
 
 // Evolve removes the service.

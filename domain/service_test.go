@@ -5,7 +5,7 @@ import "testing"
 func TestAddService(t *testing.T) {
 	edited := func(edit func(*DeviceService)) AddService { return AddService{with(restService(), edit)} }
 	runDecisions(t, []decision{
-		{name: "added", when: AddService{restService()}, want: ServiceAdded{restService()}},
+		{name: "added", when: AddService{restService()}, want: ServiceAdded{Service: restService()}},
 		{name: "name taken", given: catalogue(), when: edited(func(d *DeviceService) { d.ID = otherID }),
 			code: Conflict, says: `service name "device-rest" exists already; choose another name`},
 		{name: "id taken", given: catalogue(), when: edited(func(d *DeviceService) { d.Name = "device-onvif" }),
@@ -73,15 +73,17 @@ func TestRemoveService(t *testing.T) {
 	onvif := with(restService(), func(d *DeviceService) { d.Name, d.ID = "device-onvif", otherID })
 	moved := with(camera(), func(d *Device) { d.ServiceName = "device-onvif" })
 	runDecisions(t, []decision{
-		{name: "removed", given: catalogue(), when: RemoveService{DeviceREST}, want: ServiceRemoved{restService()}},
-		{name: "no such service", given: catalogue(), when: RemoveService{"device-x"}, code: NotFound, says: `service "device-x" does not exist`},
+		{name: "removed", given: catalogue(), when: RemoveService{DeviceREST}, want: ServiceRemoved{Service: restService()}},
+		{name: "no such service",
+			given: catalogue(), when: RemoveService{"device-x"}, code: NotFound, says: `service "device-x" does not exist`},
 		{name: "used by a device", given: onboarded(), when: RemoveService{DeviceREST},
 			code: Conflict, says: `service "device-rest" is in use (devices and provision watchers: 1); remove them or give them another service first`},
-		{name: "used by a watcher", given: append(catalogue(), WatcherAdded{finder()}), when: RemoveService{DeviceREST},
+		{name: "used by a watcher", given: append(catalogue(), WatcherAdded{Watcher: finder()}), when: RemoveService{DeviceREST},
 			code: Conflict, says: `service "device-rest" is in use (devices and provision watchers: 1)`},
-		{name: "its device moved away", given: append(onboarded(), ServiceAdded{onvif}, DeviceUpdated{moved, []string{"serviceName"}}),
-			when: RemoveService{DeviceREST}, want: ServiceRemoved{restService()}},
-		{name: "name and id free again", given: append(catalogue(), ServiceRemoved{restService()}),
-			when: AddService{restService()}, want: ServiceAdded{restService()}},
+		{name: "its device moved away",
+			given: append(onboarded(), ServiceAdded{Service: onvif}, DeviceUpdated{moved, []string{"serviceName"}}),
+			when:  RemoveService{DeviceREST}, want: ServiceRemoved{Service: restService()}},
+		{name: "name and id free again", given: append(catalogue(), ServiceRemoved{Service: restService()}),
+			when: AddService{restService()}, want: ServiceAdded{Service: restService()}},
 	})
 }

@@ -77,7 +77,7 @@ func (c AddSubscription) Decide(s State) (Event, error) {
 	if err := checkFree(s, "subscription", c.Subscription.Name, c.Subscription.ID, has(s.Subscriptions)); err != nil {
 		return nil, err
 	}
-	return SubscriptionAdded(c), nil
+	return SubscriptionAdded{c.Subscription, lastRemoval(s, "subscription", c.Subscription.Name)}, nil
 }
 
 // UpdateSubscription patches a subscription. At is the new modified time, in milliseconds since the Unix epoch.
@@ -111,5 +111,5 @@ func (c RemoveSubscription) Decide(s State) (Event, error) {
 	if !ok {
 		return nil, Errorf(NotFound, "subscription %q does not exist; correct the name", c.Name)
 	}
-	return SubscriptionRemoved{Subscription: d}, nil
+	return SubscriptionRemoved{d, Revision(s.Subscriptions, d.Name)}, nil
 }

@@ -3,6 +3,8 @@ package domain
 // SubscriptionAdded records a new subscription.
 type SubscriptionAdded struct {
 	Subscription Subscription `json:"subscription"`
+	// Prev is the sequence of the last removal of the name; 0 for none, and in events of older versions.
+	Prev uint64 `json:"prev,omitempty"`
 }
 
 // Evolve adds the subscription.
@@ -41,6 +43,8 @@ func (e SubscriptionUpdated) Subject() Subject {
 // SubscriptionRemoved records that a subscription is gone; Subscription is what it last was.
 type SubscriptionRemoved struct {
 	Subscription Subscription `json:"subscription"`
+	// Prev is the sequence of the event before it of the entity; 0 in events of older versions.
+	Prev uint64 `json:"prev,omitempty"`
 }
 
 // Evolve removes the subscription.

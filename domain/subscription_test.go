@@ -4,15 +4,15 @@ import "testing"
 
 func addGate(edit func(*Subscription)) AddSubscription { return AddSubscription{with(gate(), edit)} }
 
-func subscribed() []Event { return []Event{SubscriptionAdded{gate()}} }
+func subscribed() []Event { return []Event{SubscriptionAdded{Subscription: gate()}} }
 
 func TestAddSubscription(t *testing.T) {
 	byLabel := with(gate(), func(d *Subscription) { d.Categories, d.Labels = nil, []string{"fire"} })
 	resent := with(gate(), func(d *Subscription) { d.ResendLimit, d.ResendInterval = 3, "10s" })
 	runDecisions(t, []decision{
-		{name: "by category", when: AddSubscription{gate()}, want: SubscriptionAdded{gate()}},
-		{name: "by label", when: AddSubscription{byLabel}, want: SubscriptionAdded{byLabel}},
-		{name: "with resends", when: AddSubscription{resent}, want: SubscriptionAdded{resent}},
+		{name: "by category", when: AddSubscription{gate()}, want: SubscriptionAdded{Subscription: gate()}},
+		{name: "by label", when: AddSubscription{byLabel}, want: SubscriptionAdded{Subscription: byLabel}},
+		{name: "with resends", when: AddSubscription{resent}, want: SubscriptionAdded{Subscription: resent}},
 		{name: "name taken", given: subscribed(), when: addGate(func(d *Subscription) { d.ID = otherID }),
 			code: Conflict, says: `subscription name "gate" exists already; choose another name`},
 		{name: "id taken", given: subscribed(), when: addGate(func(d *Subscription) { d.Name = "door" }),
@@ -35,10 +35,10 @@ func TestAddSubscription(t *testing.T) {
 
 func TestRemoveSubscription(t *testing.T) {
 	runDecisions(t, []decision{
-		{name: "removed", given: subscribed(), when: RemoveSubscription{"gate"}, want: SubscriptionRemoved{gate()}},
+		{name: "removed", given: subscribed(), when: RemoveSubscription{"gate"}, want: SubscriptionRemoved{Subscription: gate()}},
 		{name: "no such subscription", given: subscribed(), when: RemoveSubscription{"door"},
 			code: NotFound, says: `subscription "door" does not exist`},
-		{name: "name and id free again", given: append(subscribed(), SubscriptionRemoved{gate()}),
-			when: AddSubscription{gate()}, want: SubscriptionAdded{gate()}},
+		{name: "name and id free again", given: append(subscribed(), SubscriptionRemoved{Subscription: gate()}),
+			when: AddSubscription{gate()}, want: SubscriptionAdded{Subscription: gate()}},
 	})
 }

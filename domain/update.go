@@ -9,7 +9,7 @@ import (
 )
 
 // Update records what changed of an entity, and no more: the fold applies it to the entity that is there, and does nothing
-// where there is none. A reader that needs the whole entity as of an event has it from [bridge/asof].
+// where there is none. A reader that needs the whole entity as of an event has it from package history.
 type Update struct {
 	// Name is the entity's. It is not in the event's JSON, but in its subject.
 	Name string `json:"-"`

@@ -14,7 +14,7 @@ func (c AddWatcher) Decide(s State) (Event, error) {
 	if err := checkReferences(s, "watcher", c.Watcher.Name, c.Watcher.ServiceName, c.Watcher.ProfileName); err != nil {
 		return nil, err
 	}
-	return WatcherAdded(c), nil
+	return WatcherAdded{c.Watcher, lastRemoval(s, "watcher", c.Watcher.Name)}, nil
 }
 
 // UpdateWatcher patches a provision watcher. At is the new modified time, in milliseconds since the Unix epoch.
@@ -49,5 +49,5 @@ func (c RemoveWatcher) Decide(s State) (Event, error) {
 	if !ok {
 		return nil, Errorf(NotFound, "watcher %q does not exist; correct the name", c.Name)
 	}
-	return WatcherRemoved{Watcher: d}, nil
+	return WatcherRemoved{d, Revision(s.Watchers, d.Name)}, nil
 }

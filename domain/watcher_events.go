@@ -3,6 +3,8 @@ package domain
 // WatcherAdded records a new provision watcher.
 type WatcherAdded struct {
 	Watcher ProvisionWatcher `json:"watcher"`
+	// Prev is the sequence of the last removal of the name; 0 for none, and in events of older versions.
+	Prev uint64 `json:"prev,omitempty"`
 }
 
 // Evolve adds the watcher and counts it at its profile and service.
@@ -42,6 +44,8 @@ func (e WatcherUpdated) Subject() Subject { return Subject{"watcher", e.Watcher.
 // WatcherRemoved records that a provision watcher is gone; Watcher is what it last was.
 type WatcherRemoved struct {
 	Watcher ProvisionWatcher `json:"watcher"`
+	// Prev is the sequence of the event before it of the entity; 0 in events of older versions.
+	Prev uint64 `json:"prev,omitempty"`
 }
 
 // Evolve removes the watcher.

@@ -12,12 +12,12 @@ func patchFinder(edit ...any) UpdateWatcher {
 	return UpdateWatcher{Patch: PatchOf[ProvisionWatcher](append(fields{"name", "finder"}, edit...)...), At: later}
 }
 
-func watched() []Event { return append(catalogue(), WatcherAdded{finder()}) }
+func watched() []Event { return append(catalogue(), WatcherAdded{Watcher: finder()}) }
 
 func TestAddWatcher(t *testing.T) {
 	runDecisions(t, []decision{
-		{name: "added", given: catalogue(), when: AddWatcher{finder()}, want: WatcherAdded{finder()}},
-		{name: "added again after removal", given: append(watched(), WatcherRemoved{finder()}), when: AddWatcher{finder()}, want: WatcherAdded{finder()}},
+		{name: "added", given: catalogue(), when: AddWatcher{finder()}, want: WatcherAdded{Watcher: finder()}},
+		{name: "added again after removal", given: append(watched(), WatcherRemoved{Watcher: finder()}), when: AddWatcher{finder()}, want: WatcherAdded{Watcher: finder()}},
 		{name: "name taken", given: watched(), when: addFinder(func(d *ProvisionWatcher) { d.ID = otherID }),
 			code: Conflict, says: `watcher name "finder" exists already; choose another name`},
 		{name: "id taken", given: watched(), when: addFinder(func(d *ProvisionWatcher) { d.Name = "finder-2" }),
@@ -87,8 +87,8 @@ func TestUpdateWatcher(t *testing.T) {
 
 func TestUpdateWatcherNamesWhatChanged(t *testing.T) {
 	state := given(append(watched(),
-		ProfileAdded{with(imageProfile(), func(p *Profile) { p.Name, p.ID = "video", otherID })},
-		ServiceAdded{with(restService(), func(d *DeviceService) { d.Name, d.ID = "device-onvif", otherID })})...)
+		ProfileAdded{Profile: with(imageProfile(), func(p *Profile) { p.Name, p.ID = "video", otherID })},
+		ServiceAdded{Service: with(restService(), func(d *DeviceService) { d.Name, d.ID = "device-onvif", otherID })})...)
 	for _, tt := range []struct {
 		edit fields
 		want []string
@@ -117,10 +117,10 @@ func TestUpdateWatcherNamesWhatChanged(t *testing.T) {
 
 func TestRemoveWatcher(t *testing.T) {
 	runDecisions(t, []decision{
-		{name: "removed", given: watched(), when: RemoveWatcher{"finder"}, want: WatcherRemoved{finder()}},
+		{name: "removed", given: watched(), when: RemoveWatcher{"finder"}, want: WatcherRemoved{Watcher: finder()}},
 		{name: "no such watcher", given: watched(), when: RemoveWatcher{"none"}, code: NotFound, says: `watcher "none" does not exist`},
 		{name: "its profile is in use until then", given: watched(), when: RemoveProfile{"image"},
 			code: Conflict, says: `profile "image" is in use (devices and provision watchers: 1)`},
-		{name: "and free after", given: append(watched(), WatcherRemoved{finder()}), when: RemoveProfile{"image"}, want: ProfileRemoved{imageProfile()}},
+		{name: "and free after", given: append(watched(), WatcherRemoved{Watcher: finder()}), when: RemoveProfile{"image"}, want: ProfileRemoved{Profile: imageProfile()}},
 	})
 }

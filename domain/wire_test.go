@@ -26,10 +26,10 @@ func mustDecode(tb testing.TB, w Wire) Event {
 }
 
 func TestEventsRoundTrip(t *testing.T) {
-	events := []Event{ProfileUpdated{imageProfile(), []string{"labels"}}, ProfileRemoved{imageProfile()}, DeviceUpdated{camera(), []string{"labels"}}, DeviceRemoved{camera()},
-		ServiceUpdated{restService(), []string{"labels"}}, ServiceRemoved{restService()},
-		WatcherUpdated{finder(), []string{"labels"}}, WatcherRemoved{finder()},
-		SubscriptionUpdated{gate(), gate(), []string{"receiver"}}, SubscriptionRemoved{gate()}, SamplesSeeded{},
+	events := []Event{ProfileUpdated{imageProfile(), []string{"labels"}}, ProfileRemoved{Profile: imageProfile()}, DeviceUpdated{camera(), []string{"labels"}}, DeviceRemoved{Device: camera()},
+		ServiceUpdated{restService(), []string{"labels"}}, ServiceRemoved{Service: restService()},
+		WatcherUpdated{finder(), []string{"labels"}}, WatcherRemoved{Watcher: finder()},
+		SubscriptionUpdated{gate(), gate(), []string{"receiver"}}, SubscriptionRemoved{Subscription: gate()}, SamplesSeeded{},
 		NotificationProcessed{notice(), []Transmission{transmission()}}}
 	for _, e := range goldens {
 		events = append(events, e)

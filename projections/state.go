@@ -53,7 +53,7 @@ func state(t Tables, from source) domain.State {
 		return domain.State{
 			Profiles: table(profiles, from), Services: table(services, from), Devices: table(devices, from), Watchers: table(watchers, from),
 			Users: table(users, from), Tokens: table(tokens, from), Subscriptions: table(subscriptions, from),
-			IDs: table(ids, from), Uses: table(uses, from), Seeds: table(seeds, from),
+			IDs: table(ids, from), Uses: table(uses, from), Gone: table(gone, from), Seeds: table(seeds, from),
 		}
 	case Notifications:
 		return domain.State{

@@ -12,7 +12,7 @@ type Tables int
 
 // The streams; each has a file of its own, which is rebuilt independently of the others. All have answers.
 const (
-	Events        Tables = iota // profiles, services, devices, watchers, subscriptions, users, tokens, ids, uses, seeds
+	Events        Tables = iota // profiles, services, devices, watchers, subscriptions, users, tokens, ids, uses, gone, seeds
 	Notifications               // notifications, transmissions, cleanups, cursors
 	Readings                    // events of core-data, readings, cleanups
 )
@@ -41,6 +41,7 @@ const (
 	dataEventsID    byte = 0x11
 	usersID         byte = 0x12
 	tokensID        byte = 0x13
+	goneID          byte = 0x14
 )
 
 var (
@@ -48,6 +49,8 @@ var (
 	seeds   = &fold.Table[bool]{ID: seedsID, Name: "seeds", Codec: inFlag}
 	cursors = &fold.Table[uint64]{ID: cursorsID, Name: "cursors", Codec: inNumber}
 	ids     = &fold.Table[string]{ID: idsID, Name: "ids", Codec: inText}
+
+	gone = &fold.Table[domain.Gone]{ID: goneID, Name: "gone", Codec: inJSON[domain.Gone](nil)}
 
 	answers     = &fold.Table[domain.Answer]{ID: answersID, Name: "answers", Codec: inJSON[domain.Answer](nil)}
 	answerOrder = &fold.Table[string]{ID: answerOrderID, Name: "answer order", Codec: inText}
@@ -86,7 +89,7 @@ func canonicalProfile(p domain.Profile) domain.Profile {
 
 // held lists the tables of each file.
 var held = map[Tables][]fold.AnyTable{
-	Events:        {profiles, services, devices, watchers, subscriptions, users, tokens, ids, uses, seeds, answers, answerOrder},
+	Events:        {profiles, services, devices, watchers, subscriptions, users, tokens, ids, uses, gone, seeds, answers, answerOrder},
 	Notifications: {notifications, transmissions, cleanups, cursors, answers, answerOrder},
 	Readings:      {dataEvents, readings, cleanups, answers, answerOrder},
 }

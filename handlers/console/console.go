@@ -81,7 +81,7 @@ type Console struct {
 func New(o Options) *Console {
 	o.Accounts, o.Topics, o.Menu, o.Templates = o.Users, Topics, menu, templates
 	site, listing := web.New(o.Options), devicesearch.New(o.State, o.Changes)
-	reader, history := devices{site, o.State}, history{o.Changes}
+	reader, history := devices{site, o.State}, history{o.Changes, o.State}
 	values, tags := values{site, o.Values}, tags{site, o.State, o.Notes}
 	for _, pages := range []interface{ Routes() []web.Route }{
 		overviewPage{site, o.State, o.Notes, o.System, o.Ledger},

@@ -45,7 +45,7 @@ func commandPages(events []domain.Event, started int, now time.Duration) deviceC
 	site := &web.Site{Options: web.Options{Options: handlers.Options{Now: func() time.Time { return begin.Add(now) }}}}
 	return deviceCommands{
 		devices: devices{site, func() (domain.View, func()) { return domain.View{State: state}, func() {} }},
-		history: history{list}, started: begin.Add(time.Duration(started) * time.Second),
+		history: history{changes: list}, started: begin.Add(time.Duration(started) * time.Second),
 	}
 }
 

@@ -14,7 +14,9 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	past "ledge/domain/history"
 	"ledge/handlers/console/web"
+	"ledge/handlers/entities"
 )
 
 const (
@@ -32,7 +34,10 @@ const (
 )
 
 // history reads the changes of devices.
-type history struct{ changes Changes }
+type history struct {
+	changes Changes
+	state   entities.Reader // nil: the removals of a name are not known
+}
 
 // deviceHistory is the page of a device's changes.
 type deviceHistory struct {
@@ -101,7 +106,7 @@ func (s deviceHistory) showDeviceHistory(c *gin.Context) error {
 	wanted, message := h.wanted(c.Query("back"), c.Query("seq"))
 	err = s.history.list(c.Request.Context(), &h, from)
 	if err == nil {
-		err = s.history.reconstruct(c.Request.Context(), &h, device, revision, wanted)
+		err = s.history.version(c.Request.Context(), &h, device, revision, wanted)
 	}
 	if err != nil {
 		return err
@@ -111,50 +116,37 @@ func (s deviceHistory) showDeviceHistory(c *gin.Context) error {
 	return s.Show(c, http.StatusOK, "device_history", web.Page{Title: "History of " + h.Name, Message: message, Data: h})
 }
 
-// version reads the event seq, which made a version of a device. prev is the event of the version before; 0 if there is none. If
-// prev is 0 although the event did not add the device, end says why. ok is false if seq is not an event of the device, or is not in the
-// log any more.
-func (s history) version(ctx context.Context, name string, seq uint64) (r domain.Recorded, prev uint64, end string, ok bool, err error) {
-	r, ok, err = s.changes.At(ctx, seq)
-	if err != nil || !ok {
-		return r, 0, "", false, err
+// walk goes from an event of a device to the ones before it.
+func (s history) walk(name string, seq uint64) *past.Walk {
+	w := &past.Walk{Log: s.changes, Kind: past.Kinds["device"], Name: name, Next: seq}
+	if s.state != nil {
+		view, done := s.state()
+		defer done()
+		w.Lives = w.Kind.Lives(view.State, name)
 	}
-	switch e := r.Event.(type) {
-	case domain.DeviceAdded:
-		return r, 0, "", e.Device.Name == name, nil
-	case domain.DevicePatched:
-		prev, ok = e.Prev, e.Name == name
-	case domain.DeviceUpdated:
-		ok = e.Device.Name == name
-	default:
-		ok = false
-	}
-	if ok && prev == 0 {
-		end = "Earlier changes were recorded by an older version; the ledger has them."
-	}
-	return r, prev, end, ok, nil
+	return w
 }
 
-// archived says why a change that the next one names cannot be shown.
-const archived = "Earlier changes are in an archive of the log."
+// ends are the reasons why a list ends before the event that added the device.
+var ends = map[past.End]string{
+	past.Unnamed: "Earlier changes were recorded by an older version; the ledger has them.",
+	past.Unread:  "Earlier changes are in an archive of the log.",
+}
 
 // list reads the changes of a page, each of which names the one before.
 func (s history) list(ctx context.Context, h *historyData, seq uint64) error {
+	walk := s.walk(h.Name, seq)
 	for len(h.Changes) < historyRows {
-		r, prev, end, ok, err := s.version(ctx, h.Name, seq)
+		c, ok, err := walk.Step(ctx)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			h.End = archived
-			return nil
+			break
 		}
-		h.Changes = append(h.Changes, changeOf(r))
-		if h.End, seq = end, prev; seq == 0 {
-			return nil
-		}
+		h.Changes = append(h.Changes, changeOf(c.Recorded))
 	}
-	h.Older = seq
+	h.End, h.Older = ends[walk.End], walk.Next
 	return nil
 }
 
@@ -178,55 +170,44 @@ func (h *historyData) wanted(back, seq string) (wanted func(domain.Recorded) boo
 	return func(r domain.Recorded) bool { return !r.At.After(at) }, ""
 }
 
-// reconstruct makes the device as it was. It undoes the changes, newest first, down to the wanted version, and counts how far the slider
-// goes.
-func (s history) reconstruct(ctx context.Context, h *historyData, now domain.Device, seq uint64, wanted func(domain.Recorded) bool) error {
-	device := now
+// version finds the wanted version of a device. It takes the changes back, newest first, and counts how far the slider goes.
+func (s history) version(ctx context.Context, h *historyData, now domain.Device, seq uint64, wanted func(domain.Recorded) bool) error {
+	var device any = now
+	walk := s.walk(h.Name, seq)
 	for n := 0; ; n++ {
 		if h.Then == nil && n == mostUndone {
-			h.Missing, h.Further = fmt.Sprintf("This is more than %d changes ago. One page goes back no further.", mostUndone), seq
+			h.Missing, h.Further = fmt.Sprintf("This is more than %d changes ago. One page goes back no further.", mostUndone), walk.Next
 		}
 		if n > mostBack && (h.Then != nil || h.Missing != "") {
 			return nil
 		}
-		r, prev, end, ok, err := s.version(ctx, h.Name, seq)
+		c, ok, err := walk.Step(ctx)
 		if err != nil {
 			return err
 		}
 		if !ok {
 			if h.Then == nil {
-				h.Missing = "At this time the device did not exist, or its changes cannot be read. " + archived
+				h.Missing = "At this time the device did not exist. " + cmp.Or(ends[walk.End], "It was added later.")
 			}
 			return nil
 		}
 		h.Slider = min(n, mostBack)
 		if h.Then == nil {
 			h.Back = n
-			if wanted(r) {
-				h.show(r, device, now)
-			} else if e, ok := r.Event.(domain.DevicePatched); ok {
-				device = domain.Before(e.Update, device)
+			device = c.After(device)
+			if then, ok := device.(domain.Device); ok && wanted(c.Recorded) {
+				h.show(c.Recorded, then, now)
+			} else if wanted(c.Recorded) {
+				h.Missing = "At this time the device did not exist: it was removed, and added again later."
+				return nil
 			}
-		}
-		if seq = prev; seq == 0 {
-			if h.Then == nil {
-				h.Missing = "At this time the device did not exist. " + cmp.Or(end, "It was added later.")
-			}
-			return nil
+			device = c.Before(device)
 		}
 	}
 }
 
 // show is the version of a device that r made; now is the device of today.
 func (h *historyData) show(r domain.Recorded, device, now domain.Device) {
-	switch e := r.Event.(type) {
-	case domain.DeviceAdded:
-		device = e.Device
-	case domain.DeviceUpdated:
-		device = e.Device
-	case domain.DevicePatched:
-		device.Modified = e.Modified
-	}
 	then := changeOf(r)
 	h.Then, h.Device, h.Facts = &then, device, factsOf(device)
 	for i, f := range factsOf(now) {
@@ -245,37 +226,22 @@ type stateChange struct {
 
 // stateSet finds the change that set the admin state, from the event that made the version of today on backwards.
 func (s history) stateSet(ctx context.Context, name string, seq uint64) (set stateChange, err error) {
+	walk := s.walk(name, seq)
 	for range mostStateLook {
-		r, prev, _, ok, err := s.version(ctx, name, seq)
+		c, ok, err := walk.Step(ctx)
 		if err != nil || !ok {
 			return set, err
 		}
-		if _, added := r.Event.(domain.DeviceAdded); added || setsState(r.Event) {
-			return stateChange{Actor: strings.TrimPrefix(r.Actor, "user:"), At: r.At.UnixMilli(), Added: added}, nil
+		if added := c.Verb == past.Added; added || setsState(c) {
+			return stateChange{Actor: strings.TrimPrefix(c.Actor, "user:"), At: c.At.UnixMilli(), Added: added}, nil
 		}
-		set.Before = r.At.UnixMilli()
-		if seq = prev; seq == 0 {
-			return set, nil
-		}
+		set.Before = c.At.UnixMilli()
 	}
 	return set, nil
 }
 
 // setsState reports whether a change of a device set its admin state.
-func setsState(e domain.Event) bool {
-	const field = "adminState"
-	switch e := e.(type) {
-	case domain.DevicePatched:
-		for leaf := range e.Changes.Leaves() {
-			if leaf.Path == field {
-				return true
-			}
-		}
-	case domain.DeviceUpdated:
-		return slices.Contains(e.Changed, field)
-	}
-	return false
-}
+func setsState(c past.Change) bool { return slices.Contains(c.Fields, "adminState") }
 
 func changeOf(r domain.Recorded) deviceChange {
 	d := deviceChange{Seq: r.Seq, At: r.At.UnixMilli(), Actor: r.Actor, Origin: r.Origin}
@@ -288,6 +254,8 @@ func changeOf(r domain.Recorded) deviceChange {
 	case domain.DevicePatched:
 		d.What = "changed"
 		d.Fields = fieldsOf(e.Changes)
+	case domain.DeviceRemoved:
+		d.What = "removed"
 	case domain.DeviceUpdated:
 		d.What = "changed"
 		for _, name := range e.Changed {

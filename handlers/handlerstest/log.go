@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ledge/domain"
+	"ledge/domain/history"
 	"ledge/handlers"
 	"ledge/handlers/access"
 )
@@ -122,6 +123,31 @@ func (l *Log) Recorded() []domain.Recorded {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.recorded)
+}
+
+// At implements history.Reader.
+func (l *Log) At(_ context.Context, seq uint64) (r domain.Recorded, ok bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if seq == 0 || seq > uint64(len(l.recorded)) {
+		return r, false, l.Fail
+	}
+	return l.recorded[seq-1], true, l.Fail
+}
+
+// Read implements history.Reader.
+func (l *Log) Read(_ context.Context, from, to uint64, f func(domain.Recorded) error) error {
+	for _, r := range l.Recorded()[from-1 : to] {
+		if err := f(r); err != nil {
+			return err
+		}
+	}
+	return l.Fail
+}
+
+// Past returns the source of histories.
+func (l *Log) Past() history.Source {
+	return history.Source{State: l.View, Log: l, First: func() uint64 { return 1 }}
 }
 
 // Given records commands before a test begins.

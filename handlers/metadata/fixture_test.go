@@ -49,7 +49,7 @@ func mustMetadata(tb testing.TB, change ...func(*handlers.Options)) (http.Handle
 			Protocols: map[string]map[string]string{"other": {}}, Created: 3, Modified: 3,
 		}},
 	)
-	return contract.Watch(tb, New(o, log.View, log, handlerstest.Identities{Log: log})), log
+	return contract.Watch(tb, New(o, log.View, log, handlerstest.Identities{Log: log}, log.Past())), log
 }
 
 // device is a device in JSON with fields changed or, with an empty value, left out: device("name", `"x"`).

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ledge/domain"
+	"ledge/domain/history"
 	"ledge/store"
 )
 
@@ -19,6 +20,8 @@ type Request struct {
 	Overlap time.Duration `json:"overlap,omitempty"`
 	// Notification is the id for "why", or empty.
 	Notification string `json:"notification,omitempty"`
+	// History is for "history".
+	History *history.Query `json:"history,omitempty"`
 	// After is for "ends": the answer waits until a log goes on behind it.
 	After store.Place `json:"after,omitempty"`
 }
@@ -35,12 +38,13 @@ type Answer struct {
 	Stream   json.RawMessage `json:"stream,omitempty"` // the report on a log that is whole, for the client to print
 	Progress *Progress       `json:"progress,omitempty"`
 
-	Token  string                `json:"token,omitempty"` // the text of a new token
-	Users  []User                `json:"users,omitempty"`
-	Tokens []Token               `json:"tokens,omitempty"`
-	Why    json.RawMessage       `json:"why,omitempty"` // the explanation of a delivery
-	Ends   map[string]store.Info `json:"ends,omitempty"`
-	Health *Health               `json:"health,omitempty"`
+	Token   string                `json:"token,omitempty"` // the text of a new token
+	Users   []User                `json:"users,omitempty"`
+	Tokens  []Token               `json:"tokens,omitempty"`
+	Why     json.RawMessage       `json:"why,omitempty"`     // the explanation of a delivery
+	History json.RawMessage       `json:"history,omitempty"` // a page of a history
+	Ends    map[string]store.Info `json:"ends,omitempty"`
+	Health  *Health               `json:"health,omitempty"`
 
 	Checkpoint string `json:"checkpoint,omitempty"` // of the log of changes, signed
 }

@@ -3,10 +3,10 @@ package channels
 import (
 	"fmt"
 
-	"ledge/bridge/asof"
 	"ledge/bridge/callback"
 	"ledge/bridge/lanes"
 	"ledge/domain"
+	"ledge/domain/history"
 	"ledge/projections"
 )
 
@@ -20,7 +20,7 @@ func (cs *Channels) startCallbacks() error {
 	cs.Callbacks = callback.New(callback.Options{
 		Limits: callback.Limits{Limits: lanes.Limits{Concurrency: cs.outgoing("callbacks", callback.DefaultConcurrency, cs.OutgoingDescriptors/4)}},
 		Lists:  cs.readLists,
-		Events: asof.Followed{Log: cs.Node.Changes.Appender, Entities: cs.Node.Entities, Want: asof.CalledBack}, Notifications: cs.Node.Notifications.Appender, History: cs.Node.Entities.Read, Guard: cs.Guard, Self: cs.Instance, Now: cs.Now, Logger: cs.Logger,
+		Events: history.Followed{Log: cs.Node.Changes.Appender, Entities: cs.Node.Entities, Want: history.CalledBack}, Notifications: cs.Node.Notifications.Appender, History: cs.Node.Entities.Read, Guard: cs.Guard, Self: cs.Instance, Now: cs.Now, Logger: cs.Logger,
 	})
 	err := readBoth(cs.Node, func(changes, notes *projections.View) error {
 		return cs.Callbacks.Start(callback.Start{

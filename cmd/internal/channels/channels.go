@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"ledge/bridge"
-	"ledge/bridge/asof"
 	"ledge/bridge/callback"
 	"ledge/bridge/command"
 	"ledge/bridge/delivery"
@@ -19,6 +18,7 @@ import (
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/node"
 	"ledge/domain"
+	"ledge/domain/history"
 	"ledge/store/secrets"
 )
 
@@ -85,7 +85,7 @@ func (cs *Channels) open(ctx context.Context) error {
 	cs.Names = socketNames{hosts, cs.Sockets.Sockets}
 	cs.onClose(func() { cs.Sockets.Close(socketLinger) })
 	cs.Engine = bridge.New(bridge.Options{
-		Events: asof.Followed{Log: cs.Node.Changes.Appender, Entities: cs.Node.Entities, Want: asof.Notified}, Notifications: cs.Node.Notifications.Appender, Sockets: cs.Sockets, LookUp: cs.Names.before,
+		Events: history.Followed{Log: cs.Node.Changes.Appender, Entities: cs.Node.Entities, Want: history.Notified}, Notifications: cs.Node.Notifications.Appender, Sockets: cs.Sockets, LookUp: cs.Names.before,
 		Now: cs.Now, Logger: cs.Logger, History: cs.Node.Entities.ReadSubscriptions, Recorded: cs.Node.Changes.Recorded, Noted: cs.Node.Notifications.Recorded, Pending: func() ([]domain.Notification, error) { return pending(cs.Node) },
 		Resend: cs.Resend,
 	})

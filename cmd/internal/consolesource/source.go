@@ -59,7 +59,7 @@ func (s *Source) Handler(o handlers.Options) http.Handler {
 			Options: o, Services: s.Services, Password: s.Password, Follow: s.followChanges, Position: s.position, TLS: s.TLS,
 		},
 		State: d.Changes.View, Notes: s.Channels.ViewFlushed, Values: d.Readings.View,
-		Changes: changeLog{d}, Users: s.Identities, Tokens: s.Identities, Ledger: s.ledger, System: system{s},
+		Changes: d.ChangeLog(), Users: s.Identities, Tokens: s.Identities, Ledger: s.ledger, System: system{s},
 		Network:  console.Network{Interfaces: netInterfaces, Sockets: s.socketStates, PortUse: s.portUse},
 		Refusals: s.Refusals, Access: s.Access, DeviceREST: s.DeviceREST,
 	})

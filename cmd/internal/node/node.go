@@ -13,10 +13,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"ledge/bridge/asof"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/domain"
+	"ledge/domain/history"
 	"ledge/projections"
 	"ledge/store"
 	"ledge/store/osfile"
@@ -26,7 +26,7 @@ import (
 type Node struct {
 	Store                            *store.Store
 	Changes, Notifications, Readings Part
-	Entities                         *asof.Entities // of the log of changes, as of any event
+	Entities                         *history.Entities // of the log of changes, as of any event
 	Logger                           *slog.Logger
 	Now                              func() time.Time           // the clock of what is done with it
 	Failed                           chan error                 // holds why the state cannot be used any more
@@ -133,7 +133,7 @@ func (n *Node) open(ctx context.Context, options Options) (err error) {
 			return err
 		}
 	}
-	n.Entities = &asof.Entities{State: n.Changes.State.State, Try: n.Try, Last: n.Changes.Recorded, History: n.history}
+	n.Entities = &history.Entities{State: n.Changes.State.State, Try: n.Try, Last: n.Changes.Recorded, History: n.history}
 	return nil
 }
 

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 
 	"ledge/domain"
+	"ledge/domain/history"
 	"ledge/projections"
 	"ledge/store"
 )
@@ -69,6 +71,44 @@ func (n *Node) history(ctx context.Context, from, to uint64, f func(domain.Recor
 		return pastOf(ctx, n.Store, to, f)
 	}
 	return Each(n.Changes.Log.Read(ctx, from, to), f)
+}
+
+// ChangeLog reads single events and spans of the log of changes, archived ones too.
+type ChangeLog struct{ n *Node }
+
+// ChangeLog returns the log of changes for readers of the past.
+func (n *Node) ChangeLog() ChangeLog { return ChangeLog{n} }
+
+// Past returns the source of histories.
+func (n *Node) Past() history.Source {
+	return history.Source{State: n.Changes.View, Log: n.ChangeLog(), First: n.Changes.Log.First}
+}
+
+// Last is the sequence of the last event that the state shows.
+func (l ChangeLog) Last() uint64 { return l.n.Changes.Recorded() }
+
+// At implements history.Reader. An archived event takes a read of its archive up to it.
+func (l ChangeLog) At(ctx context.Context, seq uint64) (r domain.Recorded, ok bool, err error) {
+	log := l.n.Changes.Log
+	if r, ok, err = log.RecordedAt(ctx, seq); ok || err != nil || seq == 0 || seq >= log.First() {
+		return r, ok, err
+	}
+	for r, err := range log.Read(ctx, seq, seq) {
+		if IsGap(err) {
+			return domain.Recorded{}, false, nil
+		}
+		return r, err == nil, err
+	}
+	return r, false, ctx.Err()
+}
+
+// Read implements history.Reader.
+func (l ChangeLog) Read(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error {
+	err := Each(l.n.Changes.Log.Read(ctx, from, to), f)
+	if IsGap(err) {
+		return fmt.Errorf("%w: %w", history.ErrUnread, err)
+	}
+	return err
 }
 
 // Each calls f with each event until one of them fails.

@@ -10,8 +10,10 @@ import (
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/channels"
 	"ledge/cmd/internal/identities"
+	"ledge/cmd/internal/node"
 	"ledge/cmd/internal/services"
 	"ledge/domain"
+	"ledge/domain/history"
 	"ledge/store"
 )
 
@@ -72,6 +74,11 @@ func (p *Server) administer(ctx context.Context, actor string, r admin.Request, 
 		if why, err = p.Channels.Explain(r.Name, r.Notification); err == nil {
 			a.Why, err = json.Marshal(why)
 		}
+	case "history":
+		var page history.Page
+		if page, err = readHistory(ctx, p.Node, r.History); err == nil {
+			a.History, err = json.Marshal(page)
+		}
 	case "ends":
 		a.Ends, err = p.endsAfter(ctx, r.After)
 	case "checkpoint":
@@ -84,6 +91,18 @@ func (p *Server) administer(ctx context.Context, actor string, r admin.Request, 
 		a, err = p.identities.Do(ctx, actor, r)
 	}
 	return a, err
+}
+
+// readHistory returns a page of a history.
+func readHistory(ctx context.Context, n *node.Node, q *history.Query) (page history.Page, err error) {
+	if q == nil {
+		return page, domain.Errorf(domain.Invalid, "history is missing; give entity, name and limit")
+	}
+	tried := n.Try(func() error {
+		page, err = n.Past().Read(ctx, *q)
+		return err
+	})
+	return page, tried
 }
 
 // endsWait is how long a client waits for its next answer about where the logs end.

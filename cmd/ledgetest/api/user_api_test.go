@@ -14,6 +14,7 @@ import (
 	"ledge/cmd/internal/services"
 	"ledge/cmd/ledgetest"
 	"ledge/domain"
+	"ledge/domain/history"
 	"ledge/handlers"
 	"ledge/handlers/metadata"
 )
@@ -203,7 +204,8 @@ func TestUserAPIAttacks(t *testing.T) {
 func routesOfUsers(t *testing.T) map[string]domain.Right {
 	t.Helper()
 	found := map[string]domain.Right{}
-	for _, route := range metadata.New(handlers.Options{Service: services.Metadata}, nil, nil, nil).(*handlers.Service).Routes() {
+	service := metadata.New(handlers.Options{Service: services.Metadata}, nil, nil, nil, history.Source{}).(*handlers.Service)
+	for _, route := range service.Routes() {
 		path := strings.TrimPrefix(route.Path, "/api/v2")
 		if strings.HasPrefix(path, "/user") || strings.HasPrefix(path, "/token") {
 			found[route.Method+" "+strings.ReplaceAll(path, ":name", "admin")] = route.Right

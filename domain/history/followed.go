@@ -1,4 +1,4 @@
-package asof
+package history
 
 import (
 	"context"
@@ -24,7 +24,7 @@ type Followed struct {
 // Notified reports whether notifications depend on an event: it is a change of a device, or of a subscription.
 func Notified(e domain.Event) bool {
 	_, device := e.(domain.DevicePatched)
-	return device || subscribed(e)
+	return device || isSubscription(e)
 }
 
 // CalledBack reports whether the follower of callbacks needs the whole entity of an event. Of a profile it needs the name; the request reads the
@@ -34,7 +34,7 @@ func CalledBack(e domain.Event) bool {
 	return !profile
 }
 
-func subscribed(e domain.Event) bool {
+func isSubscription(e domain.Event) bool {
 	switch e.(type) {
 	case domain.SubscriptionAdded, domain.SubscriptionUpdated, domain.SubscriptionPatched, domain.SubscriptionRemoved:
 		return true
@@ -64,10 +64,11 @@ func (p *Entities) Read(ctx context.Context, from, to uint64, f func(domain.Reco
 	})
 }
 
-// ReadSubscriptions is Read of the events of subscriptions alone. No other update is made whole, which can take a look at the stream for each.
+// ReadSubscriptions is Read of the events of subscriptions alone. No other update is made whole, which can take a look at the
+// stream for each.
 func (p *Entities) ReadSubscriptions(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error {
 	return p.History(ctx, from, to, func(r domain.Recorded) error {
-		if !subscribed(r.Event) {
+		if !isSubscription(r.Event) {
 			return nil
 		}
 		r, err := p.Whole(ctx, r)

@@ -1,10 +1,11 @@
-// Package asof gives readers of the event stream whole entities: an update on the log has only what changed, but a
-// notification or a callback says what the device was at that event.
+// Package history reads the past of one entity from the log of changes. [Walk] goes from an event of an entity to the ones before it.
+// [Entities] gives readers of the event stream whole entities: an update on the log has only the fields that changed, and a
+// notification or a callback needs the device as of that event.
 //
-// The state has each entity with its revision, the sequence of its last event. Where that is the event in question, the
+// The state has each entity with its revision, the sequence of its last event. If that is the event in question, the
 // state's entity is the answer. Else the entity has changed again since, and the updates after the event are taken back
 // from it, the newest first: each says what was before, and names the update before it.
-package asof
+package history
 
 import (
 	"context"
@@ -120,17 +121,17 @@ func afterOf[T any](ctx context.Context, p *Entities, o one[T], seq uint64) (aft
 		p.remember(key, version{seq: seq, entity: after})
 		return after, true, nil
 	}
-	after, revision, ok, err := current(ctx, p, o)
+	after, revision, ok, err := readCurrent(ctx, p, o)
 	if err != nil {
 		return after, false, err
 	}
 	if ok && revision > seq {
-		since, found, err := steps(ctx, p, o, seq, revision)
+		since, found, err := followSteps(ctx, p, o, seq, revision)
 		if err != nil {
 			return after, false, err
 		}
 		if found {
-			after = undo(after, since)
+			after = undoUpdates(after, since)
 			p.remember(key, version{seq: seq, entity: after})
 			return after, true, nil
 		}
@@ -138,17 +139,17 @@ func afterOf[T any](ctx context.Context, p *Entities, o one[T], seq uint64) (aft
 	if !ok {
 		revision = p.Last()
 	}
-	after, since, ok, err := scan(ctx, p, o, after, ok, seq, revision)
+	after, since, ok, err := scanEvents(ctx, p, o, after, ok, seq, revision)
 	if !ok || err != nil {
 		return after, false, err
 	}
-	after = undo(after, since)
+	after = undoUpdates(after, since)
 	p.remember(key, version{seq: seq, entity: after})
 	return after, true, nil
 }
 
-// current returns an entity as the state has it, with its revision.
-func current[T any](ctx context.Context, p *Entities, o one[T]) (entity T, revision uint64, ok bool, err error) {
+// readCurrent returns an entity as the state has it, with its revision.
+func readCurrent[T any](ctx context.Context, p *Entities, o one[T]) (entity T, revision uint64, ok bool, err error) {
 	err = p.try(func() error {
 		s, done := p.State()
 		defer done()
@@ -159,20 +160,23 @@ func current[T any](ctx context.Context, p *Entities, o one[T]) (entity T, revis
 	return entity, revision, ok, err
 }
 
-// undo takes updates back, the last one first.
-func undo[T any](entity T, since []domain.Update) T {
+// undoUpdates takes updates back, the last one first.
+func undoUpdates[T any](entity T, since []domain.Update) T {
 	for i := len(since) - 1; i >= 0; i-- {
 		entity = domain.Before(since[i], entity)
 	}
 	return entity
 }
 
-// steps goes from an entity's last update back to the one at seq, from each to the one before, and returns those after seq.
-func steps[T any](ctx context.Context, p *Entities, o one[T], seq, at uint64) (since []domain.Update, found bool, err error) {
+// followSteps goes from an entity's last update back to the one at seq, from each to the one before, and returns those after seq.
+func followSteps[T any](ctx context.Context, p *Entities, o one[T], seq, at uint64) (since []domain.Update, found bool, err error) {
 	for range mostSteps {
 		var u domain.Update
 		err := p.History(ctx, at, at, func(r domain.Recorded) error {
-			u, _ = o.update(r.Event)
+			u = domain.Update{}
+			if change := o.read(r.Event); change != nil && change.update != nil {
+				u = *change.update
+			}
 			return nil
 		})
 		if err != nil || u.Name != o.Name || u.Prev < seq {
@@ -188,15 +192,18 @@ func steps[T any](ctx context.Context, p *Entities, o one[T], seq, at uint64) (s
 
 var errFound = errors.New("found")
 
-// scan reads the stream after seq for the updates of an entity, up to its removal, which has it as it was, or to revision.
-func scan[T any](ctx context.Context, p *Entities, o one[T], entity T, ok bool, seq, revision uint64) (T, []domain.Update, bool, error) {
+// scanEvents reads the stream after seq for the updates of an entity, up to its removal, which has it as it was, or to revision.
+func scanEvents[T any](ctx context.Context, p *Entities, o one[T], entity T, ok bool, seq, revision uint64) (
+	T, []domain.Update, bool, error,
+) {
 	var since []domain.Update
 	err := p.History(ctx, seq+1, revision, func(r domain.Recorded) error {
-		if u, is := o.update(r.Event); is && u.Name == o.Name {
-			since = append(since, u)
-		}
-		if last, its, is := o.removed(r.Event); is && its == o.Name {
-			entity, ok = last, true
+		switch change := o.read(r.Event); {
+		case change == nil || change.name != o.Name:
+		case change.update != nil:
+			since = append(since, *change.update)
+		case change.verb == Removed:
+			entity, ok = change.entity, true
 			return errFound
 		}
 		return nil
@@ -216,7 +223,7 @@ func (p *Entities) remembered(key string) (version, bool) {
 
 // remember keeps an entity for its next update; of too many, all are forgotten.
 func (p *Entities) remember(key string, v version) {
-	v.bytes = len(key) + size(v.entity)
+	v.bytes = len(key) + jsonSize(v.entity)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.bytes -= p.known[key].bytes

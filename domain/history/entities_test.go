@@ -1,4 +1,4 @@
-package asof_test
+package history_test
 
 import (
 	"context"
@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"ledge/bridge/asof"
 	"ledge/domain"
+	"ledge/domain/history"
 )
 
 // unreadable is a table that cannot answer for now.
@@ -23,7 +23,7 @@ func TestWholeWaitsForTheState(t *testing.T) {
 	state.Devices.Put("d", domain.Device{Name: "d", Description: "new"})
 	broken := state
 	broken.Devices = unreadable[domain.Device]{state.Devices}
-	e := asof.Entities{
+	e := history.Entities{
 		State: func() (domain.State, func()) {
 			done := func() { released++ }
 			if looks++; looks == 1 {
@@ -68,7 +68,7 @@ func TestFarBehind(t *testing.T) {
 	state.Devices.Put("d", domain.Device{Name: "d", Description: text(changes)})
 	state.Devices = revised[domain.Device]{state.Devices, changes}
 	reads := 0
-	e := asof.Entities{
+	e := history.Entities{
 		State: func() (domain.State, func()) { return state, func() {} },
 		Last:  func() uint64 { return changes + 1 },
 		History: func(_ context.Context, from, to uint64, f func(domain.Recorded) error) error {

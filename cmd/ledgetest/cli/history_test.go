@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"ledge/cmd/internal/exit"
+	"ledge/cmd/ledgetest"
+	"ledge/domain"
+	"ledge/domain/history"
+)
+
+// readPage reads a page of the history of a device from the API.
+func readPage(t *testing.T, a ledgetest.Answer) (page history.Page) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(a.Body), &page); err != nil || a.Status != http.StatusOK {
+		t.Fatalf("%d %s: %v", a.Status, a.Body, err)
+	}
+	return page
+}
+
+// eventTypes are the types of the events on a page.
+func eventTypes(page history.Page) string {
+	var types []string
+	for _, e := range page.Entries {
+		types = append(types, strings.TrimPrefix(e.Type, "device."))
+	}
+	return strings.Join(types, " ")
+}
+
+// TestHistoryOfArchivedEvents reads the history of a device whose first life is archived, in pages.
+func TestHistoryOfArchivedEvents(t *testing.T) {
+	dir := t.TempDir()
+	p := ledgetest.Start(t, dir)
+	p.AddDevice("cam-1")
+	for i := range 14 {
+		ledgetest.DescribeDevice(p, "cam-1", fmt.Sprint("text ", i))
+	}
+	p.Call(http.MethodDelete, p.Metadata+"/api/v2/device/name/cam-1", "", "")
+	for i := range 6 {
+		p.AddDevice(fmt.Sprint("other-", i))
+	}
+	p.Stop()
+	ledgetest.AgeLog(t, dir)
+	p = ledgetest.Start(t, dir, "--events-max-age", ledgetest.AgedOut[2])
+	p.WaitLog(`"msg":"a stretch of the log of changes is archived"`)
+	p.AddDevice("cam-1")
+	var all []string
+	pages := 0
+	for before := ""; ; pages++ {
+		page := readPage(t, p.Call(http.MethodGet, p.Metadata+"/api/v2/ledger/history/device/cam-1?limit=100"+before, "", ""))
+		all = append(all, eventTypes(page))
+		if page.Incomplete != "" {
+			t.Errorf("the history is incomplete: %s", page.Incomplete)
+		}
+		if before = fmt.Sprint("&before=", page.Before); page.Before == 0 {
+			break
+		}
+	}
+	want := "added removed " + strings.Repeat("updated ", 14) + "added"
+	if got := strings.Join(all, " "); got != want || pages == 0 {
+		t.Errorf("got %s on %d pages, want %s", got, pages+1, want)
+	}
+}
+
+// TestHistoryHidesAddresses holds that each role that reads devices reads their history, and that auditors and administrators see
+// addresses.
+func TestHistoryHidesAddresses(t *testing.T) {
+	s := ledgetest.StartSecured(t)
+	url := s.Metadata + "/api/v2/ledger/history/device/sample-image"
+	for _, role := range domain.Roles() {
+		a := s.Send(s.Tokens[role], http.MethodGet, url, "", "")
+		if !role.May(domain.MayRead) {
+			if a.Status != http.StatusForbidden {
+				t.Errorf("%s: got %d %s", role, a.Status, a.Body)
+			}
+			continue
+		}
+		page := readPage(t, a)
+		if len(page.Entries) == 0 || (page.Entries[0].Origin != "") != role.May(domain.MayAudit) {
+			t.Errorf("%s: got %s", role, a.Body)
+		}
+	}
+}
+
+// TestHistoryCommand prints the history of a removed device, beside the server and of its folder.
+func TestHistoryCommand(t *testing.T) {
+	dir := t.TempDir()
+	p := ledgetest.Start(t, dir)
+	p.AddDevice("cam-1")
+	ledgetest.DescribeDevice(p, "cam-1", "over the door")
+	p.Call(http.MethodDelete, p.Metadata+"/api/v2/device/name/cam-1", "", "")
+	for _, state := range []string{"running", "stopped"} {
+		out, stderr, code := ledgetest.Run(t, "history", "device", "cam-1", "--limit", "2", "--data-dir", dir)
+		lines := strings.Split(out, "\n")
+		if code != exit.OK || !strings.Contains(lines[0], "device.removed  by anonymous@127.0.0.1") ||
+			!strings.Contains(out, "description: nothing → over the door") || !strings.Contains(out, "Older events: --before ") {
+			t.Errorf("%s: %d %s%s", state, code, out, stderr)
+		}
+		out, stderr, code = ledgetest.Run(t, "history", "device", "cam-1", "--json", "--data-dir", dir)
+		var page history.Page
+		if err := json.Unmarshal([]byte(out), &page); err != nil || code != 0 || eventTypes(page) != "removed updated added" {
+			t.Errorf("%s: %d %v %s%s", state, code, err, out, stderr)
+		}
+		_, stderr, code = ledgetest.Run(t, "history", "device", "cam-9", "--data-dir", dir)
+		if code == 0 || !strings.Contains(stderr, `device "cam-9" does not exist and was never removed`) {
+			t.Errorf("%s: %d %s", state, code, stderr)
+		}
+		if state == "running" {
+			p.Stop()
+		}
+	}
+	_, stderr, code := ledgetest.Run(t, "history", "camera", "cam-1", "--data-dir", dir)
+	if code != exit.Usage || !strings.Contains(stderr, "use one of device, profile") {
+		t.Errorf("%d %s", code, stderr)
+	}
+}

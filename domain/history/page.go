@@ -1,0 +1,167 @@
+package history
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"ledge/domain"
+)
+
+const (
+	// MostEntries is the number of entries of a page.
+	MostEntries = 1000
+	// MostPageBytes is the size of the values of a page. The values of a larger entry are left out.
+	MostPageBytes = 2 << 20
+	// mostLooks is the number of events that a page reads to look for the one before an event of an old version.
+	mostLooks = 20_000
+	// mostArchived is the number of events that a page reads from archives: each goes over its archive from the start.
+	mostArchived = 10
+	// entryBytes is about the size of an entry without its values.
+	entryBytes = 300
+)
+
+// Query asks for a page of the history of a name.
+type Query struct {
+	Entity string `json:"entity"` // a key of Kinds
+	Name   string `json:"name"`
+	Limit  int    `json:"limit"`
+	// Before is the sequence below which the page begins; 0 for the newest.
+	Before uint64 `json:"before,omitempty"`
+	// Hide leaves out the addresses of actors.
+	Hide bool `json:"-"`
+}
+
+// Page is a part of the history of a name, newest first.
+type Page struct {
+	Entries []Entry `json:"history"`
+	// Before asks for the next page; 0 if the history ends here.
+	Before uint64 `json:"before,omitempty"`
+	// Incomplete says why earlier events are missing; "" if the page or a next one has them.
+	Incomplete string `json:"incomplete,omitempty"`
+}
+
+// Entry is one event of an entity.
+type Entry struct {
+	Sequence uint64 `json:"sequence"`
+	// Time is in milliseconds since the Unix epoch.
+	Time          int64  `json:"time"`
+	Type          string `json:"type"` // such as device.updated
+	Actor         string `json:"actor"`
+	Origin        string `json:"origin,omitempty"`
+	CorrelationID string `json:"correlationId,omitempty"`
+	// Omitted is the size in bytes of the values, if they are left out because they are too large for a page.
+	Omitted int     `json:"omitted,omitempty"`
+	Changes []Field `json:"changes"`
+}
+
+// Field is a value before and after an event; none if the value was empty, or if an old event does not have it.
+type Field struct {
+	Field string          `json:"field"`
+	Was   json.RawMessage `json:"was,omitempty"`
+	Is    json.RawMessage `json:"is,omitempty"`
+}
+
+// Source is the state with the log that it is folded from.
+type Source struct {
+	State func() (domain.View, func())
+	Log   Reader
+	// First is the first event that is not in an archive.
+	First func() uint64
+}
+
+// Check returns the first fault of a query.
+func (q Query) Check() error {
+	if _, ok := Kinds[q.Entity]; !ok {
+		names := slices.Sorted(maps.Keys(Kinds))
+		return domain.Errorf(domain.NotFound, "entity %.80q is unknown; use one of %s", q.Entity, strings.Join(names, ", "))
+	}
+	if q.Limit < 1 || q.Limit > MostEntries {
+		return domain.Errorf(domain.Invalid, "limit %d is out of range; use 1 to %d", q.Limit, MostEntries)
+	}
+	return nil
+}
+
+// Read returns a page.
+func (s Source) Read(ctx context.Context, q Query) (p Page, err error) {
+	if err := q.Check(); err != nil {
+		return p, err
+	}
+	w := Walk{Log: s.Log, Kind: Kinds[q.Entity], Name: q.Name, Looks: mostLooks}
+	latest := s.findLatest(&w)
+	if latest == 0 {
+		return p, domain.Errorf(domain.NotFound, "%s %.80q does not exist and was never removed; correct the name", q.Entity, q.Name)
+	}
+	if err := w.Start(ctx, q.Before, latest); err != nil {
+		return p, err
+	}
+	p.Entries = []Entry{}
+	for bytes, archived := 0, 0; len(p.Entries) < q.Limit && archived < mostArchived; {
+		at := w
+		c, ok, err := w.Step(ctx)
+		if err != nil || !ok {
+			p.finish(&w)
+			return p, err
+		}
+		e, size := newEntry(q, c)
+		if bytes += size; bytes > MostPageBytes && len(p.Entries) > 0 {
+			w = at
+			break
+		}
+		if c.Seq < s.First() {
+			archived++
+		}
+		p.Entries = append(p.Entries, e)
+	}
+	p.finish(&w)
+	return p, nil
+}
+
+// findLatest returns the last event of the name; 0 for none.
+func (s Source) findLatest(w *Walk) uint64 {
+	view, done := s.State()
+	defer done()
+	w.Lives = w.Kind.Lives(view.State, w.Name)
+	_, revision, _ := w.Kind.Current(view.State, w.Name)
+	return max(revision, w.Lives.Last)
+}
+
+// finish notes how the walk ended.
+func (p *Page) finish(w *Walk) {
+	switch {
+	case w.Next > 0 && len(p.Entries) > 0:
+		p.Before = p.Entries[len(p.Entries)-1].Sequence
+	case w.Next > 0:
+		p.Before = w.Next + 1
+	case w.Before > 0:
+		p.Before = w.Before
+	}
+	switch {
+	case w.End == Unread:
+		p.Incomplete = "earlier events are in an archive that is missing or damaged; put it into the folder of the archives"
+	case w.End == Unnamed && w.Looks == 0:
+		p.Incomplete = fmt.Sprintf("none of the %d events before is of this name; read on with before=%d", mostLooks, w.Before)
+	}
+}
+
+// newEntry returns a change as an entry, with its size in bytes.
+func newEntry(q Query, c Change) (e Entry, size int) {
+	e = Entry{
+		Sequence: c.Seq, Time: c.At.UnixMilli(), Type: q.Entity + "." + c.Verb, Actor: c.Actor, Origin: c.Origin,
+		CorrelationID: c.CorrelationID, Changes: []Field{},
+	}
+	if q.Hide {
+		e.Actor, e.Origin = domain.IdentityOf(c.Actor), ""
+	}
+	for leaf := range c.values().Leaves() {
+		e.Changes = append(e.Changes, Field{leaf.Path, leaf.Was, leaf.Is})
+		size += len(leaf.Path) + len(leaf.Was) + len(leaf.Is)
+	}
+	if size+entryBytes > MostPageBytes {
+		e.Omitted, e.Changes, size = size, []Field{}, 0
+	}
+	return e, size + entryBytes
+}
