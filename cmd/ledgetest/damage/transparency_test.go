@@ -139,6 +139,31 @@ func TestForgedLogsAreFound(t *testing.T) {
 	})
 }
 
+// TestCheckpointOfRestoredNode holds that a restored backup extends the checkpoints of the node before, under an origin of its own.
+func TestCheckpointOfRestoredNode(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := ledgetest.Start(t, dir)
+	addDevices(t, p, "a", 300)
+	k := mustKeep(t, dir, 20)
+	file, _ := ledgetest.MustBackUp(t, dir)
+	p.Stop()
+	restored := filepath.Join(t.TempDir(), "restored")
+	if out, errs, code := ledgetest.Run(t, "restore", file, restored); code != exit.OK {
+		t.Fatalf("restore: %d\n%s%s", code, out, errs)
+	}
+	p = ledgetest.Start(t, restored)
+	defer p.Stop()
+	addDevices(t, p, "b", 10)
+	k.check(t, "restored", restored, "")
+	if out := mustRun(t, restored, "verify", "--checkpoint", k.checkpoint); !strings.Contains(out, "it was made of a backup of that node") {
+		t.Errorf("verify prints %s", out)
+	}
+	if key := strings.TrimSpace(mustRun(t, restored, "key")); key == k.key {
+		t.Errorf("two nodes have the verifier key %s", key)
+	}
+}
+
 // TestProofOnAnotherMachine checks a proof with nothing but the file and the key, and finds each change of it.
 func TestProofOnAnotherMachine(t *testing.T) {
 	t.Parallel()
