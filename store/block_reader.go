@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sort"
 	"strings"
+	"sync"
 
 	"ledge/store/natsblock"
 )
@@ -42,12 +44,66 @@ type blockReader struct {
 	scan     natsblock.Scan
 	next, to uint64
 	parser   parser
-	usual    int // how many messages the last page had
+	usual    int  // how many messages the last page had
+	seeks    bool // begins in the middle of a block, at a known offset
 }
 
 // blockReader returns what reads the messages from one sequence to another, both included, with a number of bytes at a time.
 func (l *logFiles) blockReader(from, to uint64, chunk int) *blockReader {
 	return &blockReader{files: l, scan: natsblock.Scan{Files: l.blocks, Prefix: l.public, Chunk: chunk, Keep: true}, next: from, to: to}
+}
+
+const (
+	// offsetBytes is the distance in a block between two messages whose offsets are remembered.
+	offsetBytes = 32 << 10
+	// mostOffsetBlocks is the number of blocks whose offsets are remembered: some 4 KiB for each. With one more, all are forgotten.
+	mostOffsetBlocks = 256
+)
+
+// blockOffsets has the offsets of some messages of the blocks from which single events were read, so that the next such read does not go
+// over its block from the start. A wrong offset does no harm: no record is taken without its checksum, sequence and chain hash.
+type blockOffsets struct {
+	mu sync.Mutex
+	of map[uint32][]messageOffset // by number of the block, ascending
+}
+
+// messageOffset is the offset of the record of a message in its block, in bytes.
+type messageOffset struct {
+	seq uint64
+	at  int64
+}
+
+// add remembers the offset of a message, unless one near it or behind it is known.
+func (o *blockOffsets) add(block uint32, seq uint64, at int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	list := o.of[block]
+	if n := len(list); n > 0 && (at < list[n-1].at+offsetBytes || seq <= list[n-1].seq) {
+		return
+	}
+	if o.of == nil || list == nil && len(o.of) == mostOffsetBlocks {
+		o.of = map[uint32][]messageOffset{}
+	}
+	o.of[block] = append(list, messageOffset{seq, at})
+}
+
+// findBefore returns the offset of the last known message up to a sequence; 0 for none.
+func (o *blockOffsets) findBefore(block uint32, seq uint64) int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	list := o.of[block]
+	behind := sort.Search(len(list), func(i int) bool { return list[i].seq > seq })
+	if behind == 0 {
+		return 0
+	}
+	return list[behind-1].at
+}
+
+// forget forgets all offsets.
+func (o *blockOffsets) forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.of = nil
 }
 
 // read sends pages from b.next on until b.to, until something is not as expected, or until send says no. b.next is the
@@ -74,6 +130,10 @@ func (b *blockReader) read(ctx context.Context, send func(page) bool) error {
 // block reads what is due of one block.
 func (b *blockReader) block(n uint32, send func(page) bool) (err error) {
 	b.scan.Block, b.scan.Skip = n, b.next-1
+	if b.seeks {
+		b.scan.Offset = b.files.offsets.findBefore(n, b.next)
+		b.scan.Passed = func(seq uint64, at int64) { b.files.offsets.add(n, seq, at) }
+	}
 	p, bytes := page{}, 0
 	flush := func() bool {
 		sent := len(p.messages) == 0 || send(p)

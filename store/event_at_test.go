@@ -114,3 +114,13 @@ func BenchmarkEventAt(b *testing.B) {
 		}
 	}
 }
+
+// TestEventAtWrongOffsets reads single events of a log whose remembered offsets are wrong.
+func TestEventAtWrongOffsets(t *testing.T) {
+	s, _ := manyBlocks(t, options(t.TempDir()), 1200)
+	sameAsRead(t, s.Readings())
+	if n := s.Readings().ShiftOffsets(); n < 10 {
+		t.Fatalf("the log remembers %d offsets", n)
+	}
+	sameAsRead(t, s.Readings())
+}

@@ -195,6 +195,7 @@ type logFiles struct {
 	store    *Store
 	blocks   *natsblock.Files
 	manifest *manifest // nil of a running server, which has it
+	offsets  blockOffsets
 }
 
 // askFirst is First as it is now: a running server is asked.

@@ -166,7 +166,8 @@ func (l *logReader) EventAt(ctx context.Context, seq uint64) (domain.Event, bool
 }
 
 // RecordedAt returns what is recorded at a sequence, verified as by [Log.Read]; ok is false where there is nothing, or nothing any more.
-// It goes over the block file up to the event, which takes a millisecond or two. Apart from the event, the memory is bounded by
+// The first read from a block file goes over it up to the event, which takes a millisecond or two; the next ones begin near the event.
+// Apart from the event, the memory is bounded by
 // two chunks of [oneChunk] bytes.
 func (l *logReader) RecordedAt(ctx context.Context, seq uint64) (r domain.Recorded, ok bool, err error) {
 	if last, _ := l.Last(); seq == 0 || seq > last || seq < l.First() {
@@ -174,10 +175,12 @@ func (l *logReader) RecordedAt(ctx context.Context, seq uint64) (r domain.Record
 	}
 	var found page
 	b := l.blockReader(max(seq-1, 1), seq, oneChunk) // the event before it verifies its chain hash
+	b.seeks = true
 	_ = b.read(ctx, func(p page) bool { found.messages = append(found.messages, p.messages...); return true })
 	if d := l.decodePage(&linker{stream: &l.stream}, found, seq); d.err == nil && len(d.events) == 1 {
 		return d.events[0], true, nil
 	}
+	l.offsets.forget()
 	for r, err := range l.Read(ctx, seq, seq) {
 		return r, err == nil, err
 	}

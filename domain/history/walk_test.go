@@ -55,11 +55,12 @@ func TestWalk(t *testing.T) {
 	old := domain.DeviceUpdated{Device: newDevice("b"), Changed: []string{"description"}}
 	removed := func(prev uint64) domain.Event { return domain.DeviceRemoved{Device: newDevice("a"), Prev: prev} }
 	for name, tt := range map[string]struct {
-		log   events
-		looks uint64
-		lives history.Lives
-		want  string // the sequences with the descriptions after and before each
-		end   history.End
+		log    events
+		looks  uint64
+		lives  history.Lives
+		want   string // the sequences with the descriptions after and before each
+		before uint64 // of a further look
+		end    history.End
 	}{
 		"from the addition on": {
 			log: events{added, other, newPatch(1, "a", "b"), newPatch(3, "b", "c")}, lives: history.Lives{All: true},
@@ -82,7 +83,7 @@ func TestWalk(t *testing.T) {
 			lives: history.Lives{Gone: domain.Gone{First: 2, Last: 2}, All: true}, want: "3: c<- 2: -<a 1: a<- ", end: history.Complete,
 		},
 		"too few looks": {
-			log: events{added, other, other, other, old}, looks: 2, want: "5: b<- ", end: history.Unnamed,
+			log: events{added, other, other, other, old}, looks: 2, want: "5: b<- ", end: history.Unnamed, before: 3,
 		},
 		"an event that cannot be read": {log: events{nil, newPatch(1, "b", "c")}, want: "2: c<b ", end: history.Unread},
 		"an event of another device":   {log: events{other, newPatch(1, "b", "c")}, want: "2: c<b ", end: history.Unread},
@@ -102,7 +103,7 @@ func TestWalk(t *testing.T) {
 			entity = c.Before(after)
 			got += fmt.Sprintf("%d: %s<%s ", c.Seq, descriptionOf(after), descriptionOf(entity))
 		}
-		if got != tt.want || w.End != tt.end {
+		if got != tt.want || w.End != tt.end || tt.before != 0 && w.Before != tt.before {
 			t.Errorf("%s: got %q and end %d, want %q and %d", name, got, w.End, tt.want, tt.end)
 		}
 	}

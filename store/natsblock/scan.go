@@ -54,6 +54,8 @@ type Scan struct {
 	Offset int64  // where it begins; a record begins there
 	// Skip passes over records up to this sequence by their lengths, unread. They are not handed out.
 	Skip uint64
+	// Passed, if it is not nil, is told of each message that is passed over, with its offset.
+	Passed func(seq uint64, at int64)
 	// After is the sequence before the one that is due, or 0. Behind a part that is bad, whole records with this or an earlier sequence are not
 	// looked for: they may be in a payload.
 	After uint64
@@ -123,6 +125,9 @@ func (s *Scan) run(f io.ReaderAt, yield func(Record, error) bool) {
 			n = length(b)
 		}
 		if n > 0 && int64(n) <= end-at && s.skips((Record{Raw: b}).Seq()) {
+			if r := (Record{Raw: b}); s.Passed != nil && r.IsMessage() {
+				s.Passed(r.Seq(), at)
+			}
 			at += int64(n)
 			continue
 		}
