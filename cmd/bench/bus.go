@@ -176,7 +176,7 @@ func edgexBus(ctx context.Context, b *bench) error {
 		}
 		b.report.add(rows[0].against(rows[1], r.name))
 	}
-	if err := b.edgexMQTT(ctx, sides[0]); err != nil {
+	if err := edgexMQTT(ctx, sides[0]); err != nil {
 		return err
 	}
 	sides[0].nc.Close() // it would not read further messages

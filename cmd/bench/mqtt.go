@@ -129,13 +129,13 @@ func (b *bench) mqttLatency(ctx context.Context, n int) error {
 }
 
 // edgexMQTT adds the row of events over MQTT, against Mosquitto alone, if that is installed.
-func (b *bench) edgexMQTT(ctx context.Context, ledge *busSide) error {
+func edgexMQTT(ctx context.Context, ledge *busSide) error {
 	at, err := startBroker(ctx)
 	if at == nil || err != nil {
 		return err
 	}
 	defer at.stop()
-	mosquitto := &busSide{bench: b, at: &process{cmd: at.cmd}, heard: make(chan *nats.Msg, cap(ledge.heard))}
+	mosquitto := &busSide{bench: ledge.bench, at: &process{cmd: at.cmd}, heard: make(chan *nats.Msg, cap(ledge.heard))}
 	stop, err := at.subscribe("edgex/events/device/#", func(body []byte) { mosquitto.heard <- &nats.Msg{Data: body} })
 	if err != nil {
 		return err
@@ -150,10 +150,10 @@ func (b *bench) edgexMQTT(ctx context.Context, ledge *busSide) error {
 	of := func(s *busSide) side {
 		return func(ctx context.Context, _ int) (measured, error) { return s.publishMQTT(ctx) }
 	}
-	rows, err := compare(ctx, b.counts.rounds, of(ledge), of(mosquitto))
+	rows, err := compare(ctx, ledge.counts.rounds, of(ledge), of(mosquitto))
 	if err != nil {
 		return fmt.Errorf("events, MQTT: %w", err)
 	}
-	b.report.add(rows[0].against(rows[1], "events, MQTT with QoS 1"))
+	ledge.report.add(rows[0].against(rows[1], "events, MQTT with QoS 1"))
 	return nil
 }

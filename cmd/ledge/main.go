@@ -44,11 +44,12 @@ func newRoot() *cobra.Command {
 		Short: "The device plane of an IoT edge platform, in one process, with a ledger under it",
 		Long: `Ledge serves the EdgeX 2.3 APIs of the device plane, and keeps every change as an event on a log.
 
-Exit codes: 0 done, 1 failed, 2 to 8 as in docs/reference/operating.md.`,
+Exit codes: 0 done, 1 failed, 2 wrong setting, 3 data folder in use, 4 address not usable, 5 data
+folder not usable, 6 damage, 7 salvage incomplete, 8 damaged state. See docs/reference/operating.md.`,
 		Example: `  ledge serve --data-dir data
   ledge log -f --data-dir data`,
 		Version: version,
-	}, newServe(), newLog(), newHistory(), newVerify(), newBackup(), newRestore(), newSalvage(), newRebuild(), newArchive(), newSecrets(), newCA(),
-		newCurve(), newCheckpoint(), newProve(), newExport(), newKey(), newUser(), newToken(), newWhy(), newHealth(), newConfig(),
+	}, newServe(), newLog(), newHistory(), newVerify(), newBackup(), newRestore(), newSalvage(), newRebuild(), newArchive(), newSecrets(),
+		newCA(), newCurve(), newCheckpoint(), newProve(), newExport(), newKey(), newUser(), newToken(), newWhy(), newHealth(), newConfig(),
 		newVersion(), newMan())
 }
