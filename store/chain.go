@@ -198,12 +198,14 @@ func (l *logReader) chainsInBlocks(ctx context.Context, next, to uint64, each fu
 	}
 	scan := natsblock.Scan{Files: l.blocks, Prefix: l.public, Chunk: readChunk}
 	for _, n := range all[l.holding(all, next):] {
-		scan.Block, scan.Skip = n, next-1
+		scan.Block, scan.Skip, scan.Offset = n, next-1, l.offsets.findBefore(n, next)
+		scan.Passed = func(seq uint64, at int64) { l.offsets.add(n, seq, at) }
 		for r, err := range scan.Records() {
 			if err == nil && (!r.IsMessage() || r.Seq() < next) {
 				continue
 			}
 			if err != nil || ctx.Err() != nil || r.Seq() != next {
+				l.offsets.forget() // the offset may be wrong
 				return next
 			}
 			chain, ok := chainInRecord(r)
