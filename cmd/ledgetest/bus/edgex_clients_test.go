@@ -26,6 +26,7 @@ func buildBusClients(t *testing.T) busClients {
 // busClient is such a program that runs.
 type busClient struct {
 	t   *testing.T
+	cmd *exec.Cmd
 	in  io.Writer
 	out *ledgetest.Output
 }
@@ -35,7 +36,7 @@ func (c busClients) start(t *testing.T, version string, args ...string) *busClie
 	t.Helper()
 	line := append(append([]string{}, c[version]...), args...)
 	cmd := exec.Command(line[0], line[1:]...)
-	b := &busClient{t: t, out: &ledgetest.Output{More: make(chan struct{}, 1)}}
+	b := &busClient{t: t, cmd: cmd, out: &ledgetest.Output{More: make(chan struct{}, 1)}}
 	cmd.Stdout, cmd.Stderr = b.out, b.out
 	var err error
 	if b.in, err = cmd.StdinPipe(); err != nil {

@@ -17,7 +17,7 @@ import (
 func startService(t *testing.T, path, folder string, p *ledgetest.Node, env ...string) *busClient {
 	t.Helper()
 	cmd := exec.Command(path)
-	b := &busClient{t: t, out: &ledgetest.Output{More: make(chan struct{}, 1)}}
+	b := &busClient{t: t, cmd: cmd, out: &ledgetest.Output{More: make(chan struct{}, 1)}}
 	cmd.Dir, cmd.Stdout, cmd.Stderr = folder, b.out, b.out
 	cmd.Env = append(os.Environ(), "EDGEX_SECURITY_SECRET_STORE=false", fmt.Sprint("SERVICE_PORT=", porttest.Hold(t)),
 		"CLIENTS_CORE_METADATA_PORT="+portOf(p.Metadata))
@@ -36,14 +36,15 @@ func startService(t *testing.T, path, folder string, p *ledgetest.Node, env ...s
 }
 
 // TestEdgeXServices runs a device service on EdgeX's device SDK and an application service on its application SDK, with each message bus.
-// The readings of the device service are in core-data once, also after Ledge was killed. The application service hears them, and the
-// events that are posted over REST: simple, with several values, and binary.
+// Over Redis they have EdgeX's default login. The readings of the device service are in core-data once, also after it or Ledge was killed.
+// The application service hears them, and the events that are posted over REST: simple, with several values, and binary.
 func TestEdgeXServices(t *testing.T) {
 	t.Parallel()
 	const tag, device, app = "include_nats_messaging", "../api/testdata/sdkservice", "testdata/appservice"
 	devicePath, appPath := ledgetest.BuildOnEdgeX(t, device, tag), ledgetest.BuildOnEdgeX(t, app, tag)
-	for _, c := range []struct{ kind, protocol, setting string }{
-		{"redis", "redis", "redis-port"}, {"mqtt", "tcp", "mqtt-port"}, {"nats-jetstream", "tcp", "nats-port"},
+	for _, c := range []struct{ kind, protocol, setting, login string }{
+		{"redis", "redis", "redis-port", "usernamepassword"}, {"mqtt", "tcp", "mqtt-port", "none"},
+		{"nats-jetstream", "tcp", "nats-port", "none"},
 	} {
 		t.Run(c.kind, func(t *testing.T) {
 			t.Parallel()
@@ -58,10 +59,12 @@ func TestEdgeXServices(t *testing.T) {
 			}
 			const trigger = "TRIGGER_EDGEXMESSAGEBUS_"
 			hears := startService(t, appPath, app, p, append(append(busOf(trigger+"SUBSCRIBEHOST"), busOf(trigger+"PUBLISHHOST")...),
-				trigger+"TYPE="+c.kind)...)
+				trigger+"TYPE="+c.kind, trigger+"OPTIONAL_AUTHMODE="+c.login)...)
 			hears.want("StoreAndForward disabled")
-			queue := append(busOf("MESSAGEQUEUE"), "MESSAGEQUEUE_TYPE="+c.kind, "DEVICE_USEMESSAGEBUS=true")
-			startService(t, devicePath, device, p, queue...).want("added room-1")
+			queue := append(busOf("MESSAGEQUEUE"), "MESSAGEQUEUE_TYPE="+c.kind, "MESSAGEQUEUE_AUTHMODE="+c.login,
+				"DEVICE_USEMESSAGEBUS=true")
+			devices := startService(t, devicePath, device, p, queue...)
+			devices.want("added room-1")
 
 			read := func(command string) {
 				t.Helper()
@@ -84,10 +87,14 @@ func TestEdgeXServices(t *testing.T) {
 			}
 			hears.want("heard sample-image jpeg 4")
 
+			_ = devices.cmd.Process.Kill()
+			startService(t, devicePath, device, p, queue...).want("Service started in")
+			read("temperature")
+			recorded(3)
 			p.Kill()
 			p = ledgetest.Start(t, dir, flags...)
-			recorded(2)
-			ledgetest.Until(t, "an event after the crash", func() bool { read("temperature"); return p.CountEvents("room-1") > 2 })
+			recorded(3)
+			ledgetest.Until(t, "an event after the crash", func() bool { read("temperature"); return p.CountEvents("room-1") > 3 })
 		})
 	}
 }
