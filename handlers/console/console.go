@@ -91,6 +91,7 @@ func New(o Options) *Console {
 		deviceForms{reader, values},
 		deviceImport{reader},
 		histories,
+		restorePages{histories},
 		deviceCommands{reader, history, site.Now()},
 		readingPages{values, o.Refusals},
 		refusedPage{site, o.Refusals},

@@ -44,27 +44,46 @@ type history struct {
 // historyKind is a kind of entity with a history. Entity is its name in events, One in words, and Path the path of its list.
 type historyKind struct {
 	Entity, One, Path string
+	// A request that changes an entity goes to the path api of service, and has the entity in the member key. replaced says that it has
+	// all fields.
+	service, api, key string
+	replaced          bool
 	// read returns an entity of the state with its revision; nil if it does not exist.
 	read func(m *answers.Memory, state entities.Reader, name string) (entity any, revision uint64, err error)
 }
 
-func newHistoryKind[S any](entity, one, path string, kind entities.Kind[S]) historyKind {
-	return historyKind{entity, one, path, func(m *answers.Memory, state entities.Reader, name string) (any, uint64, error) {
+// newHistoryKind returns k with the function that reads its entities.
+func newHistoryKind[S any](k historyKind, kind entities.Kind[S]) historyKind {
+	k.read = func(m *answers.Memory, state entities.Reader, name string) (any, uint64, error) {
 		var s S
 		row, err := entities.LookUp(m, state, kind.Table, name, &s)
 		if err != nil || !row.OK {
 			return nil, 0, err
 		}
 		return s, row.Revision, nil
-	}}
+	}
+	return k
 }
 
 var historyKinds = []historyKind{
-	newHistoryKind("device", "device", "/devices", entities.Devices),
-	newHistoryKind("profile", "profile", "/profiles", entities.Profiles),
-	newHistoryKind("service", "device service", "/services", entities.Services),
-	newHistoryKind("watcher", "provision watcher", "/watchers", entities.Watchers),
-	newHistoryKind("subscription", "subscription", "/subscriptions", entities.Subscriptions),
+	newHistoryKind(historyKind{
+		Entity: "device", One: "device", Path: "/devices", service: metadataService, api: "device", key: "device",
+	}, entities.Devices),
+	newHistoryKind(historyKind{
+		Entity: "profile", One: "profile", Path: "/profiles",
+		service: metadataService, api: "deviceprofile", key: "profile", replaced: true,
+	}, entities.Profiles),
+	newHistoryKind(historyKind{
+		Entity: "service", One: "device service", Path: "/services", service: metadataService, api: "deviceservice", key: "service",
+	}, entities.Services),
+	newHistoryKind(historyKind{
+		Entity: "watcher", One: "provision watcher", Path: "/watchers",
+		service: metadataService, api: "provisionwatcher", key: "provisionWatcher",
+	}, entities.Watchers),
+	newHistoryKind(historyKind{
+		Entity: "subscription", One: "subscription", Path: "/subscriptions",
+		service: notificationsService, api: "subscription", key: "subscription",
+	}, entities.Subscriptions),
 }
 
 // List is the name of the list in the menu.
@@ -108,6 +127,7 @@ type historyData struct {
 	historyKind
 	Name    string
 	Removed bool
+	Latest  uint64         // the last event
 	Changes []entityChange // on this page, the newest first
 	Newer   bool           // there is a page before
 	Older   uint64         // the event that the next page begins with
@@ -156,7 +176,7 @@ func (s historyPages) showHistory(c *gin.Context, k historyKind) error {
 	if err != nil {
 		return err
 	}
-	h := historyData{historyKind: k, Name: name, Removed: entity == nil, At: c.Query("at"), hide: !mayAudit(c)}
+	h := historyData{historyKind: k, Name: name, Removed: entity == nil, Latest: last, At: c.Query("at"), hide: !mayAudit(c)}
 	from, wrong := strconv.ParseUint(c.Query("from"), 10, 64)
 	if h.Newer = wrong == nil && from < last; !h.Newer {
 		from = last
@@ -415,12 +435,17 @@ func plainJSON(value json.RawMessage) string {
 func factsOf(entity any) (facts []fact) {
 	v := reflect.ValueOf(entity)
 	for i := range v.NumField() {
-		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		name := jsonNameOf(v.Type().Field(i))
 		if !slices.Contains(ownFields, name) {
 			facts = append(facts, fact{Name: name, Value: textOfFact(v.Field(i))})
 		}
 	}
 	return facts
+}
+
+func jsonNameOf(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
 }
 
 func textOfFact(v reflect.Value) string {

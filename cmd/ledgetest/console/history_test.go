@@ -2,6 +2,8 @@ package console
 
 import (
 	"net/http"
+	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -90,4 +92,114 @@ func TestConsoleHistories(t *testing.T) {
 	b.click(`main a[href="/subscriptions/past/history"]`)
 	b.until(`document.querySelectorAll("ol.changes > li").length === 3`)
 	b.pictures("subscription-history")
+}
+
+// restoreForm returns the form of the page that restores a version.
+func restoreForm(t *testing.T, page ledgetest.Page) url.Values {
+	t.Helper()
+	form := url.Values{}
+	for _, input := range regexp.MustCompile(`<input type="hidden" name="(\w+)" value="(\d*)">`).FindAllStringSubmatch(page.Text, -1) {
+		form.Set(input[1], input[2])
+	}
+	if !form.Has("seq") || !form.Has("revision") {
+		t.Fatalf("the page has no form:\n%s", page.Text)
+	}
+	return form
+}
+
+// TestConsoleRestore restores the first version of each kind of entity: of a changed one, of one that changes meanwhile, and of a
+// removed one.
+func TestConsoleRestore(t *testing.T) {
+	t.Parallel()
+	p := ledgetest.Start(t, t.TempDir())
+	ledgetest.AddSensorProfile(p)
+	viewer, operator := p.NewRole(t, domain.Viewer), p.NewRole(t, domain.Operator)
+	link := regexp.MustCompile(`href="(/\w+/past/restore\?seq=\d+)"`)
+	for _, o := range pastOnes(p) {
+		o.send(p, http.MethodPost, o.add, http.StatusCreated)
+		o.send(p, o.changeBy, o.change, http.StatusOK)
+		is := func(want string) {
+			t.Helper()
+			a := p.Call(http.MethodGet, o.service+"/api/v2"+o.deleted, "", "")
+			if a.Status != http.StatusOK || !strings.Contains(a.Body, want) {
+				t.Errorf("%s is %d %s, want %s", o.page, a.Status, a.Body, want)
+			}
+		}
+		history := viewer.Get(o.page + "/history")
+		if strings.Contains(history.Text, "/restore") {
+			t.Errorf("%s: a viewer is led to a form that the role may not send", o.page)
+		}
+		links := link.FindAllStringSubmatch(operator.Get(o.page+"/history").Text, -1)
+		if len(links) != 1 {
+			t.Fatalf("%s: %d versions can be restored, want the first one", o.page, len(links))
+		}
+		first := links[0][1]
+		ledgetest.Want(viewer.Get(first), t, http.StatusForbidden)
+		page := operator.Get(first)
+		ledgetest.Want(page, t, http.StatusOK, "<del>after</del>", "<ins>before</ins>", "Restore this version")
+		stale := restoreForm(t, page)
+		ledgetest.Want(viewer.Post(o.page+"/restore", stale), t, http.StatusForbidden)
+		is("after")
+		meanwhile := strings.ReplaceAll(o.change, "after", "meanwhile")
+		o.send(p, o.changeBy, meanwhile, http.StatusOK)
+		page = operator.Post(o.page+"/restore", stale)
+		ledgetest.Want(page, t, http.StatusPreconditionFailed, "Somebody else has changed this meanwhile", "<del>meanwhile</del>")
+		is("meanwhile")
+		ledgetest.Want(operator.Post(o.page+"/restore", restoreForm(t, page)), t, http.StatusSeeOther)
+		is("before")
+		ledgetest.Want(viewer.Get(o.page+"/history"), t, http.StatusOK, "by <strong>user:test-operator</strong>", "<ins>before</ins>")
+		ledgetest.Want(operator.Get(first), t, http.StatusOK, "There is nothing to restore.")
+
+		o.remove(p, t)
+		page = operator.Get(first)
+		ledgetest.Want(page, t, http.StatusOK, "is removed. This adds it again", `before`)
+		added := restoreForm(t, page)
+		ledgetest.Want(operator.Post(o.page+"/restore", added), t, http.StatusSeeOther)
+		is("before")
+		ledgetest.Want(operator.Get(o.page), t, http.StatusOK)
+		o.send(p, o.changeBy, o.change, http.StatusOK)
+		ledgetest.Want(operator.Post(o.page+"/restore", added), t, http.StatusPreconditionFailed, "<del>after</del>")
+		is("after")
+		for _, seq := range []string{"", "1", "x", "18446744073709551615"} {
+			ledgetest.Want(operator.Get(o.page+"/restore?seq="+seq), t, http.StatusNotFound, "Choose one from its history")
+		}
+	}
+}
+
+// TestConsoleRestoreRefused restores fields that were empty, and a device whose profile is gone, in a browser.
+func TestConsoleRestoreRefused(t *testing.T) {
+	t.Parallel()
+	p := ledgetest.Start(t, t.TempDir())
+	ledgetest.AddSensorProfile(p)
+	p.PostJSON(http.MethodPost, p.Metadata+"/api/v2/deviceprofile", `[{"apiVersion":"v2","profile":{"name":"old","deviceResources":[`+
+		`{"name":"r","properties":{"valueType":"Int8","readWrite":"R"}}]}}]`, http.StatusCreated)
+	ledgetest.AddSensor(p, "hall-1", "")
+	patch := func(fields string) {
+		body := `[{"apiVersion":"v2","device":{"name":"hall-1",` + fields + `}}]`
+		p.PostJSON(http.MethodPatch, p.Metadata+"/api/v2/device", body, http.StatusOK)
+	}
+	patch(`"profileName":"old"`)
+	patch(`"profileName":"hall-sensor","labels":["a","b"],"description":"text","autoEvents":[{"sourceName":"temperature","interval":"1h"}]`)
+	if a := p.Call(http.MethodDelete, p.Metadata+"/api/v2/deviceprofile/name/old", "", ""); a.Status != http.StatusOK {
+		t.Fatalf("the profile is not removed: %d %s", a.Status, a.Body)
+	}
+	b := logIn(p, t, domain.Operator)
+	b.open("/devices/hall-1/history")
+	b.click("ol.changes > li:nth-child(2) a[href*='/restore']")
+	b.see("form[action='/devices/hall-1/restore']")
+	b.pictures("restore")
+	b.click("form[action='/devices/hall-1/restore'] button")
+	b.see("main .wrong")
+	if text := b.text("main"); !strings.Contains(text, `profile "old" does not exist`) {
+		t.Errorf("the refusal is %q", text)
+	}
+	b.open("/devices/hall-1/history")
+	b.click("ol.changes > li:nth-child(3) a[href*='/restore']")
+	b.see("form[action='/devices/hall-1/restore']")
+	b.click("form[action='/devices/hall-1/restore'] button")
+	b.see(".notice")
+	d := p.Get(p.Metadata+"/api/v2/device/name/hall-1", "device")
+	if d["labels"] != nil || d["description"] != nil || d["autoEvents"] != nil || d["profileName"] != "hall-sensor" {
+		t.Errorf("the restored device is %v", d)
+	}
 }
