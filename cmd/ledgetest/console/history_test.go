@@ -76,6 +76,7 @@ func TestConsoleHistories(t *testing.T) {
 		ledgetest.Want(viewer.Get(o.page), t, http.StatusNotFound, "The "+o.one+" was removed by <strong>anonymous</strong>, <time",
 			`href="`+o.page+`/history"`)
 		ledgetest.Want(auditor.Get(o.page), t, http.StatusNotFound, "by <strong>"+address+"</strong>")
+		ledgetest.Want(auditor.Get("/ledger"), t, http.StatusOK, `<a href="`+o.page+`/history">past</a>`)
 		history := viewer.Get(o.page + "/history")
 		ledgetest.Want(history, t, http.StatusOK, "The "+o.one+" is removed. Its history stays.", "<strong>removed</strong>",
 			"<strong>updated</strong>", "<strong>added</strong>", "did not exist: it was removed")
