@@ -156,7 +156,7 @@ func newEntry(q Query, c Change) (e Entry, size int) {
 	if q.Hide {
 		e.Actor, e.Origin = domain.IdentityOf(c.Actor), ""
 	}
-	for leaf := range c.values().Leaves() {
+	for leaf := range c.Values().Leaves() {
 		e.Changes = append(e.Changes, Field{leaf.Path, leaf.Was, leaf.Is})
 		size += len(leaf.Path) + len(leaf.Was) + len(leaf.Is)
 	}

@@ -38,10 +38,13 @@ type Change struct {
 	Fields []string
 
 	name   string
-	values func() domain.Changes // before and after, of additions and removals too
+	values func() domain.Changes
 	before func(after any) any
 	after  func(later any) any
 }
+
+// Values returns the values before and after the change. Those of an addition are after it, those of a removal before it.
+func (c Change) Values() domain.Changes { return c.values() }
 
 // After returns the entity after the change, nil after a removal. later is that entity after its next change, without that change.
 func (c Change) After(later any) any { return c.after(later) }

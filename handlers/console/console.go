@@ -82,6 +82,7 @@ func New(o Options) *Console {
 	o.Accounts, o.Topics, o.Menu, o.Templates = o.Users, Topics, menu, templates
 	site, listing := web.New(o.Options), devicesearch.New(o.State, o.Changes)
 	reader, history := devices{site, o.State}, history{o.Changes, o.State}
+	histories := historyPages{site, history}
 	values, tags := values{site, o.Values}, tags{site, o.State, o.Notes}
 	for _, pages := range []interface{ Routes() []web.Route }{
 		overviewPage{site, o.State, o.Notes, o.System, o.Ledger},
@@ -89,7 +90,8 @@ func New(o Options) *Console {
 		devicePage{reader, values, history, o.DeviceREST},
 		deviceForms{reader, values},
 		deviceImport{reader},
-		deviceHistory{reader, history},
+		histories,
+		restorePages{histories},
 		deviceCommands{reader, history, site.Now()},
 		readingPages{values, o.Refusals},
 		refusedPage{site, o.Refusals},
@@ -103,7 +105,9 @@ func New(o Options) *Console {
 		userPages{site, o.Users, o.Tokens},
 		systemPages{site, o.System, o.Ledger, o.Access},
 	} {
-		site.Serve(pages.Routes()...)
+		for _, r := range pages.Routes() {
+			site.Serve(histories.withRemoved(r))
+		}
 	}
 	return &Console{site, listing}
 }

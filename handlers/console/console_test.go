@@ -25,7 +25,7 @@ func (*endlessChanges) Read(context.Context, uint64, uint64, func(domain.Recorde
 func TestHistoryIsBounded(t *testing.T) {
 	log := &endlessChanges{}
 	for seq, further := range map[uint64]uint64{100_000 - mostUndone + 1: 0, 100_000 - mostUndone: 100_000 - mostUndone} {
-		h := historyData{Name: "hall"}
+		h := historyData{historyKind: historyKinds[0], Name: "hall"}
 		log.read = 0
 		wanted := func(r domain.Recorded) bool { return r.Seq == seq }
 		err := history{changes: log}.version(t.Context(), &h, domain.Device{Name: "hall"}, log.Last(), wanted)

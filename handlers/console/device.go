@@ -117,6 +117,9 @@ func (s devicePage) showDevicePage(c *gin.Context, status int, wrong, posted str
 	if d.Set, err = s.history.stateSet(c.Request.Context(), d.Name, d.Revision); err != nil {
 		return err
 	}
+	if !mayAudit(c) {
+		d.Set.Actor = domain.IdentityOf(d.Set.Actor)
+	}
 	s.Memory(c).Release()
 	if err := s.latest(&d); err != nil {
 		return err

@@ -300,17 +300,22 @@ func (e Entry) Resource() string {
 	return ""
 }
 
-// entityPath is the page of the entity that an event is about; "" if there is none.
+// entityPath is the page of the entity that an event is about, of a removal the page of its history; "" if there is none.
 func entityPath(e Entry) string {
-	lists := map[string]string{
-		"device": "/devices/", "profile": "/profiles/", "service": "/services/", "watcher": "/watchers/", "subscription": "/subscriptions/",
-		"user": "/users/",
+	lists := map[string]string{"user": "/users/"}
+	for _, k := range historyKinds {
+		lists[k.Entity] = k.Path + "/"
 	}
 	kind, name := subjectOf(e)
-	if list, ok := lists[kind]; ok && name != "" && !strings.HasSuffix(e.verb(), ".removed") {
-		return list + url.PathEscape(name)
+	list, ok := lists[kind]
+	removed := strings.HasSuffix(e.verb(), ".removed")
+	switch {
+	case !ok || name == "" || removed && kind == "user":
+		return ""
+	case removed:
+		return list + url.PathEscape(name) + "/history"
 	}
-	return ""
+	return list + url.PathEscape(name)
 }
 
 type eventData struct {
