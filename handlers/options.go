@@ -36,14 +36,6 @@ type DeviceServices interface {
 	ValidateDevice(ctx context.Context, s domain.DeviceService, d domain.Device, correlationID string) error
 }
 
-// Transparency is a log as C2SP tlog-tiles has it.
-type Transparency interface {
-	// Checkpoint returns the signed checkpoint of all events that were recorded before the call.
-	Checkpoint(ctx context.Context) (string, error)
-	// Resource returns the content at a path below tile/, such as "0/x001/234.p/5" or "entries/000".
-	Resource(ctx context.Context, path string) ([]byte, error)
-}
-
 // Options configure a service. Limits of zero are the documented defaults.
 type Options struct {
 	// Service is the EdgeX name of the service, as shown by ping: core-metadata, device-rest, support-notifications.
@@ -117,8 +109,6 @@ type Options struct {
 	ValidateUnits bool
 	// Devices is asked before a device or a device service is added or changed. nil: nobody is.
 	Devices DeviceServices
-	// Transparency is the transparency log of the log of changes; nil: its routes answer 501.
-	Transparency Transparency
 	// Names finds the addresses of hosts where sockets are bound; nil where none are.
 	Names lookups.Names
 	// IdempotencyKeep is how long the answer to a request with an Idempotency-Key is remembered

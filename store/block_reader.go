@@ -73,6 +73,12 @@ type messageOffset struct {
 	at  int64
 }
 
+// seek has a scan of a block begin near a message.
+func (o *blockOffsets) seek(s *natsblock.Scan, seq uint64) {
+	n := s.Block
+	s.Offset, s.Passed = o.findBefore(n, seq), func(seq uint64, at int64) { o.add(n, seq, at) }
+}
+
 // add remembers the offset of a message, unless one near it or behind it is known.
 func (o *blockOffsets) add(block uint32, seq uint64, at int64) {
 	o.mu.Lock()
@@ -131,8 +137,7 @@ func (b *blockReader) read(ctx context.Context, send func(page) bool) error {
 func (b *blockReader) block(n uint32, send func(page) bool) (err error) {
 	b.scan.Block, b.scan.Skip = n, b.next-1
 	if b.seeks {
-		b.scan.Offset = b.files.offsets.findBefore(n, b.next)
-		b.scan.Passed = func(seq uint64, at int64) { b.files.offsets.add(n, seq, at) }
+		b.files.offsets.seek(&b.scan, b.next)
 	}
 	p, bytes := page{}, 0
 	flush := func() bool {

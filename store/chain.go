@@ -198,8 +198,8 @@ func (l *logReader) chainsInBlocks(ctx context.Context, next, to uint64, each fu
 	}
 	scan := natsblock.Scan{Files: l.blocks, Prefix: l.public, Chunk: readChunk}
 	for _, n := range all[l.holding(all, next):] {
-		scan.Block, scan.Skip, scan.Offset = n, next-1, l.offsets.findBefore(n, next)
-		scan.Passed = func(seq uint64, at int64) { l.offsets.add(n, seq, at) }
+		scan.Block, scan.Skip = n, next-1
+		l.offsets.seek(&scan, next)
 		for r, err := range scan.Records() {
 			if err == nil && (!r.IsMessage() || r.Seq() < next) {
 				continue

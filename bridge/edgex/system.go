@@ -114,12 +114,14 @@ func (e *Events) systemMessages(ctx context.Context, r domain.Recorded) (message
 
 // serviceBefore returns the device service that a device or a provision watcher has left; "" if it has not moved.
 func serviceBefore(event domain.Event) (name string) {
+	var changes domain.Changes
 	switch p := event.(type) {
 	case domain.DevicePatched:
-		_ = json.Unmarshal(p.Changes["serviceName"].Was, &name) // missing if it has not changed
+		changes = p.Changes
 	case domain.WatcherPatched:
-		_ = json.Unmarshal(p.Changes["serviceName"].Was, &name)
+		changes = p.Changes
 	}
+	_ = json.Unmarshal(changes["serviceName"].Was, &name) // missing if it has not changed
 	return name
 }
 

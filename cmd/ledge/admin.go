@@ -35,20 +35,26 @@ func administer(ctx context.Context, c *config.Config, logger *slog.Logger, r ad
 
 // onIdentities opens a locked data folder for f.
 func onIdentities(ctx context.Context, c *config.Config, logger *slog.Logger, f func(*identities.Identities) error) error {
+	file, err := secure.OpenSecrets(c.Paths())
+	if err != nil {
+		return err
+	}
+	return onNode(ctx, c, logger, func(d *node.Node) error {
+		return d.Try(func() error { return f(identities.New(d, c.DataDir, file, logger)) })
+	})
+}
+
+// onNode opens the node of a locked data folder for f.
+func onNode(ctx context.Context, c *config.Config, logger *slog.Logger, f func(*node.Node) error) error {
 	if err := node.CheckClock(time.Now()); err != nil {
 		return err
 	}
 	if err := datadir.CheckFiles(c.DataDir); err != nil {
 		return exit.With(exit.Folder, err)
 	}
-	file, err := secure.OpenSecrets(c.Paths())
-	if err != nil {
-		return err
-	}
 	d, err := node.Open(ctx, server.NodeOptions(c, logger))
 	if err != nil {
 		return err
 	}
-	err = d.Try(func() error { return f(identities.New(d, c.DataDir, file, logger)) })
-	return errors.Join(err, d.Close())
+	return errors.Join(f(d), d.Close())
 }

@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +15,6 @@ import (
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/logs"
 	"ledge/cmd/internal/node"
-	"ledge/cmd/internal/server"
 	"ledge/domain/history"
 )
 
@@ -74,19 +71,9 @@ func readHistory(ctx context.Context, c *config.Config, logger *slog.Logger, q h
 		return page, err
 	}
 	defer held.Release()
-	if err := node.CheckClock(time.Now()); err != nil {
-		return page, err
-	}
-	if err := datadir.CheckFiles(c.DataDir); err != nil {
-		return page, exit.With(exit.Folder, err)
-	}
-	d, err := node.Open(ctx, server.NodeOptions(c, logger))
-	if err != nil {
-		return page, err
-	}
-	err = d.Try(func() error {
-		page, err = d.Past().Read(ctx, q)
+	err = onNode(ctx, c, logger, func(d *node.Node) (err error) {
+		page, err = d.ReadHistory(ctx, q)
 		return err
 	})
-	return page, errors.Join(err, d.Close())
+	return page, err
 }

@@ -75,7 +75,7 @@ func TestChangesAreCut(t *testing.T) {
 		for _, f := range fields {
 			bytes += len(f.Was) + len(f.Is)
 		}
-		if last := fields[len(fields)-1]; bytes > mostChangeText+2*mostFieldText || n == 1 && !strings.HasSuffix(last.Is, "…") || n > 1 && last.Name != "…" {
+		if last := fields[len(fields)-1]; bytes > mostChangeText+2*mostFieldText || n == 1 && !strings.HasSuffix(last.Is, "…") || n > 1 && last.Field != "…" {
 			t.Errorf("%d fields of %d, %d bytes", len(fields), n, bytes)
 		}
 	}

@@ -113,14 +113,11 @@ type entityChange struct {
 	At            int64 // in milliseconds since the Unix epoch
 	Actor, Origin string
 	What          string // added, updated or removed
-	Fields        []fieldChange
+	Fields        []difference
 }
 
 // Removal reports whether the change is a removal. It has no version after it.
 func (e entityChange) Removal() bool { return e.What == past.Removed }
-
-// fieldChange is a field with its value before and after.
-type fieldChange struct{ Name, Was, Is string }
 
 // historyData is an entity as it was at some time, and a page of its changes.
 type historyData struct {
@@ -226,13 +223,10 @@ func (s historyPages) withRemoved(r web.Route) web.Route {
 		d := removedData{One: k.One, Name: name, History: k.address(name, "/history")}
 		err = s.Memory(c).Hold(web.LogWork)
 		if err == nil {
-			d.Change, err = s.history.removal(c.Request.Context(), k, name, lives.Last)
+			d.Change, err = s.history.removal(c, k, name, lives.Last)
 		}
 		if err != nil {
 			return err
-		}
-		if d.Change != nil && !mayAudit(c) {
-			d.Change.hideAddress()
 		}
 		return s.Show(c, http.StatusNotFound, "removed", web.Page{Title: name + " was removed", Data: d})
 	}
@@ -240,12 +234,12 @@ func (s historyPages) withRemoved(r web.Route) web.Route {
 }
 
 // removal returns the removal at a sequence; nil if it cannot be read.
-func (s history) removal(ctx context.Context, k historyKind, name string, seq uint64) (*entityChange, error) {
-	c, ok, err := s.walk(past.Kinds[k.Entity], name, seq).Step(ctx)
+func (s history) removal(c *gin.Context, k historyKind, name string, seq uint64) (*entityChange, error) {
+	change, ok, err := s.walk(past.Kinds[k.Entity], name, seq).Step(c.Request.Context())
 	if err != nil || !ok {
 		return nil, err
 	}
-	e := entityChange{Seq: c.Seq, At: c.At.UnixMilli(), Actor: c.Actor, Origin: c.Origin, What: c.Verb}
+	e := changeOf(change, !mayAudit(c))
 	return &e, nil
 }
 
@@ -282,7 +276,7 @@ func (s history) list(ctx context.Context, h *historyData, seq uint64) error {
 		if !ok {
 			break
 		}
-		h.Changes = append(h.Changes, h.changeOf(c))
+		h.Changes = append(h.Changes, changeOf(c, h.hide))
 	}
 	h.End, h.Older = ends[walk.End], walk.Next
 	return nil
@@ -352,7 +346,7 @@ func (h *historyData) show(c past.Change, entity, now any) {
 		}
 		return
 	}
-	then := h.changeOf(c)
+	then := changeOf(c, h.hide)
 	h.Then, h.Facts = &then, factsOf(entity)
 	if now == nil {
 		now = entity
@@ -390,36 +384,21 @@ func (s history) stateSet(ctx context.Context, name string, seq uint64) (set sta
 // setsState reports whether a change of a device set its admin state.
 func setsState(c past.Change) bool { return slices.Contains(c.Fields, "adminState") }
 
-func (h *historyData) changeOf(c past.Change) entityChange {
+// changeOf returns a change for a page. hide leaves out the address of the actor.
+func changeOf(c past.Change, hide bool) entityChange {
 	e := entityChange{Seq: c.Seq, At: c.At.UnixMilli(), Actor: c.Actor, Origin: c.Origin, What: c.Verb, Fields: fieldsOf(c.Values())}
-	if h.hide {
-		e.hideAddress()
+	if hide {
+		e.Actor, e.Origin = domain.IdentityOf(c.Actor), ""
 	}
 	return e
 }
 
-// hideAddress leaves out the address of the actor.
-func (e *entityChange) hideAddress() { e.Actor, e.Origin = domain.IdentityOf(e.Actor), "" }
-
 // ownFields are the fields of an entity that Ledge sets. A page has its name and its times elsewhere.
 var ownFields = []string{"id", "name", "created", "modified"}
 
-// fieldsOf lists differences by the paths of their values.
-func fieldsOf(changes domain.Changes) (all []fieldChange) {
-	bytes := 0
-	for leaf := range changes.Leaves() {
-		if slices.Contains(ownFields, leaf.Path) {
-			continue
-		}
-		if len(all) == mostFields || bytes > mostChangeText {
-			return append(all, fieldChange{Name: "…"})
-		}
-		begin := func(text string) string { return web.Beginning(text, mostFieldText) }
-		one := fieldChange{begin(leaf.Path), begin(plainJSON(leaf.Was)), begin(plainJSON(leaf.Is))}
-		bytes += len(one.Name) + len(one.Was) + len(one.Is)
-		all = append(all, one)
-	}
-	return all
+// fieldsOf lists the differences of a change, without the fields that Ledge sets.
+func fieldsOf(changes domain.Changes) []difference {
+	return differences(changes, differenceBounds{mostFields, mostFieldText, mostChangeText}, plainJSON, ownFields)
 }
 
 // plainJSON is a JSON value as a text; a string is without its quotes.

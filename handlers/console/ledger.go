@@ -351,7 +351,8 @@ func (s ledgerPages) ledgerEvent(c *gin.Context) error {
 			fmt.Sprintf("Event %d is not on the log of %s: it has %d to %d.", seq, log, spans[at].First, spans[at].Last))
 	}
 	e.explain()
-	d := eventData{Entry: e, Entity: entityPath(e), Text: readable(e), Cut: e.Size > len(e.Data), Differences: differences(e.Changes)}
+	d := eventData{Entry: e, Entity: entityPath(e), Text: readable(e), Cut: e.Size > len(e.Data)}
+	d.Differences = differences(e.Changes, eventBounds, indented, nil)
 	if seq > spans[at].First {
 		d.Before = fmt.Sprintf("/ledger/%s/%d", log, seq-1)
 	}
@@ -372,22 +373,27 @@ func (s ledgerPages) showVerify(c *gin.Context) error {
 	return s.Show(c, http.StatusOK, "verify", web.Page{Title: "Verify", Data: s.ledger.Verification()})
 }
 
-const (
-	// mostDifferences bounds the rows of one event's difference, mostValue the bytes of one value in it, mostDifferent about the bytes of all.
-	mostDifferences, mostValue, mostDifferent = 500, 4 << 10, 128 << 10
-)
+// differenceBounds are the most rows of differences, the most bytes of one value, and about the most bytes of all.
+type differenceBounds struct{ rows, value, all int }
+
+// eventBounds are those of the page of an event.
+var eventBounds = differenceBounds{rows: 500, value: 4 << 10, all: 128 << 10}
 
 // shortened is a text that fits into a row.
-func shortened(text string) string { return web.Beginning(text, mostValue) }
+func shortened(text string) string { return web.Beginning(text, eventBounds.value) }
 
-// differences makes a row of each value that differs.
-func differences(changes domain.Changes) (rows []difference) {
+// differences makes a row of each value that differs, but of those at the paths without. text shows a value.
+func differences(changes domain.Changes, most differenceBounds, text func(json.RawMessage) string, without []string) (rows []difference) {
 	bytes := 0
 	for leaf := range changes.Leaves() {
-		if len(rows) == mostDifferences || bytes > mostDifferent {
+		if slices.Contains(without, leaf.Path) {
+			continue
+		}
+		if len(rows) == most.rows || bytes > most.all {
 			return append(rows, difference{Field: "…", Is: "more is not shown"})
 		}
-		one := difference{shortened(leaf.Path), shortened(indented(leaf.Was)), shortened(indented(leaf.Is))}
+		begin := func(text string) string { return web.Beginning(text, most.value) }
+		one := difference{begin(leaf.Path), begin(text(leaf.Was)), begin(text(leaf.Is))}
 		bytes += len(one.Field) + len(one.Was) + len(one.Is)
 		rows = append(rows, one)
 	}

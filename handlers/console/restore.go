@@ -45,7 +45,7 @@ type restoration struct {
 
 // restoredField is a field today, in the version, and the error of its value.
 type restoredField struct {
-	fieldChange
+	difference
 	Error string
 }
 
@@ -168,7 +168,7 @@ func (s restorePages) showRestore(c *gin.Context, k historyKind, refused web.Ans
 		return err
 	}
 	for _, f := range fieldsOf(r.changes) {
-		r.Fields = append(r.Fields, restoredField{f, refused.Problems.Of(f.Name)})
+		r.Fields = append(r.Fields, restoredField{f, refused.Problems.Of(f.Field)})
 	}
 	r.now, r.then, r.changes = nil, nil, nil
 	s.Memory(c).Release()

@@ -20,9 +20,14 @@ const (
 // mustMetadata returns core-metadata with a service, a profile and a device.
 func mustMetadata(tb testing.TB, change ...func(*handlers.Options)) (http.Handler, *handlerstest.Log) {
 	tb.Helper()
-	o := handlerstest.Options("core-metadata")
 	log := handlerstest.NewLog()
-	o.Transparency = handlerstest.Transparency{Log: log}
+	return mustServe(tb, log, handlerstest.Transparency{Log: log}, change...), log
+}
+
+// mustServe returns core-metadata as mustMetadata does, on a log with a transparency log.
+func mustServe(tb testing.TB, log *handlerstest.Log, tree Transparency, change ...func(*handlers.Options)) http.Handler {
+	tb.Helper()
+	o := handlerstest.Options("core-metadata")
 	for _, f := range change {
 		f(&o)
 	}
@@ -49,7 +54,7 @@ func mustMetadata(tb testing.TB, change ...func(*handlers.Options)) (http.Handle
 			Protocols: map[string]map[string]string{"other": {}}, Created: 3, Modified: 3,
 		}},
 	)
-	return contract.Watch(tb, New(o, log.View, log, handlerstest.Identities{Log: log}, log.Past())), log
+	return contract.Watch(tb, New(o, log.View, log, handlerstest.Identities{Log: log}, log.Past(), tree))
 }
 
 // device is a device in JSON with fields changed or, with an empty value, left out: device("name", `"x"`).

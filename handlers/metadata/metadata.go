@@ -31,12 +31,14 @@ type service struct {
 }
 
 // New returns core-metadata on a state that is read with state and changed with log, its users and tokens with identities. Histories
-// are read from past.
-func New(o handlers.Options, state entities.Reader, log handlers.Submitter, identities Identities, past history.Source) http.Handler {
+// are read from past, checkpoints and tiles from tree.
+func New(
+	o handlers.Options, state entities.Reader, log handlers.Submitter, identities Identities, past history.Source, tree Transparency,
+) http.Handler {
 	s := handlers.NewService(o)
 	api := service{API: s.API(handlers.V2), state: state, log: log, listed: newListed(o)}
 	api.Serve(slices.Concat(api.profileRoutes(), api.profilePartRoutes(), deviceRoutes(api, v2.OfDevice), api.serviceRoutes(), api.watcherRoutes(),
-		api.unitRoutes(), histories{api.API, past}.routes(), newTransparency(api).routes()))
+		api.unitRoutes(), histories{api.API, past}.routes(), newTransparency(api, tree).routes()))
 	u := newUsers(api, identities)
 	u.Serve(slices.Concat(u.userRoutes(), u.tokenRoutes()), u.RefuseKey)
 	api.RouteDocument(document)

@@ -23,14 +23,23 @@ const (
 // tileForever has caches keep a tile: its content never changes. Only the client that asked may keep it, because tiles need a right.
 const tileForever = "private, max-age=31536000, immutable"
 
-// transparency serves the checkpoint and the tiles of C2SP tlog-tiles.
+// Transparency is a log as C2SP tlog-tiles has it.
+type Transparency interface {
+	// Checkpoint returns the signed checkpoint of all events that were recorded before the call.
+	Checkpoint(ctx context.Context) (string, error)
+	// Resource returns the content at a path below tile/, such as "0/x001/234.p/5" or "entries/000".
+	Resource(ctx context.Context, path string) ([]byte, error)
+}
+
+// transparency serves the checkpoint and the tiles of a log.
 type transparency struct {
 	*handlers.API
+	log   Transparency
 	turns *quota.Quota
 }
 
-func newTransparency(s service) transparency {
-	return transparency{s.API, quota.New(tilesAtOnce * turnShares)}
+func newTransparency(s service, log Transparency) transparency {
+	return transparency{s.API, log, quota.New(tilesAtOnce * turnShares)}
 }
 
 func (t transparency) routes() []handlers.Route {
@@ -41,12 +50,8 @@ func (t transparency) routes() []handlers.Route {
 }
 
 // inTurn has a request wait for its turn.
-func (t transparency) inTurn(next func(c *gin.Context, log handlers.Transparency) error) handlers.Handler {
+func (t transparency) inTurn(next func(c *gin.Context) error) handlers.Handler {
 	return func(c *gin.Context) {
-		if t.Transparency == nil {
-			t.Fail(c, domain.Errorf(domain.Unsupported, "this service has no transparency log"))
-			return
-		}
 		client := connections.Client(c.Request)
 		wait, cancel := context.WithTimeout(c.Request.Context(), t.WriteTimeout)
 		defer cancel()
@@ -56,14 +61,14 @@ func (t transparency) inTurn(next func(c *gin.Context, log handlers.Transparency
 			return
 		}
 		defer t.turns.Give(client, turnShares)
-		if err := next(c, t.Transparency); err != nil {
+		if err := next(c); err != nil {
 			t.Fail(c, err)
 		}
 	}
 }
 
-func (t transparency) getCheckpoint(c *gin.Context, log handlers.Transparency) error {
-	text, err := log.Checkpoint(c.Request.Context())
+func (t transparency) getCheckpoint(c *gin.Context) error {
+	text, err := t.log.Checkpoint(c.Request.Context())
 	if err == nil {
 		c.Header("Cache-Control", "no-cache")
 		c.Data(http.StatusOK, "text/plain; charset=utf-8", []byte(text))
@@ -71,8 +76,8 @@ func (t transparency) getCheckpoint(c *gin.Context, log handlers.Transparency) e
 	return err
 }
 
-func (t transparency) getTile(c *gin.Context, log handlers.Transparency) error {
-	text, err := log.Resource(c.Request.Context(), strings.TrimPrefix(c.Param("tile"), "/"))
+func (t transparency) getTile(c *gin.Context) error {
+	text, err := t.log.Resource(c.Request.Context(), strings.TrimPrefix(c.Param("tile"), "/"))
 	if err == nil {
 		c.Header("Cache-Control", tileForever)
 		c.Data(http.StatusOK, "application/octet-stream", text)

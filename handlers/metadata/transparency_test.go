@@ -10,7 +10,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"ledge/handlers"
 	"ledge/handlers/handlerstest"
 )
 
@@ -36,9 +35,9 @@ func (s *slowTiles) Resource(ctx context.Context, path string) ([]byte, error) {
 // served meanwhile.
 func TestTilesAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tiles := &slowTiles{done: make(chan struct{})}
-		h, log := mustMetadata(t, func(o *handlers.Options) { o.Transparency = tiles })
-		tiles.Log = log
+		log := handlerstest.NewLog()
+		tiles := &slowTiles{Transparency: handlerstest.Transparency{Log: log}, done: make(chan struct{})}
+		h := mustServe(t, log, tiles)
 		var all sync.WaitGroup
 		ask := func(client string, want int) {
 			all.Go(func() {
@@ -71,7 +70,7 @@ func TestTilesAreShared(t *testing.T) {
 func TestTilesAreNotWaitedForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tiles := &slowTiles{done: make(chan struct{})}
-		h, _ := mustMetadata(t, func(o *handlers.Options) { o.Transparency = tiles })
+		h := mustServe(t, handlerstest.NewLog(), tiles)
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		var refused atomic.Int64

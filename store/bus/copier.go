@@ -30,7 +30,7 @@ const (
 	restMost, restStep = time.Second, 5 * time.Millisecond
 	// roomPause is the time between two looks at a full disk.
 	roomPause = time.Second
-	// ackWait is how long the server may take for one chunk.
+	// ackWait is how long the server may take for one chunk, or for one message of an EdgeX service.
 	ackWait = 10 * time.Second
 )
 

@@ -261,9 +261,9 @@ func (g *gate) toClient(s *session) {
 	}
 }
 
-// fromClient copies from the client to the server, until one of them ends.
+// fromClient copies from the client to the server, until one of them ends. If it is the server, toClient closes the session, after it has
+// passed on why.
 func (g *gate) fromClient(s *session) {
-	defer s.close()
 	if s.introduce() != nil {
 		return
 	}
@@ -271,6 +271,7 @@ func (g *gate) fromClient(s *session) {
 	for {
 		n, err := s.outside.Read(buffer)
 		if err != nil || s.rate.WaitN(s.alive, n) != nil {
+			s.close()
 			return
 		}
 		if _, err := s.inside.Write(buffer[:n]); err != nil {

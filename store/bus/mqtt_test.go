@@ -116,8 +116,8 @@ func TestMQTTFullStream(t *testing.T) {
 	mustDo(t, done)
 }
 
-// TestMQTTRoles lets in only clients that may use EdgeX's message bus. The connection ends with the rights.
-func TestMQTTRoles(t *testing.T) {
+// TestMQTTRights has a client publish and subscribe. Its connection ends with its rights, and then it is not let in.
+func TestMQTTRights(t *testing.T) {
 	t.Parallel()
 	var lost atomic.Bool
 	o := asService(&lost)

@@ -56,9 +56,6 @@ type received struct {
 // inboxID is the id of the subscription of acknowledgements.
 const inboxID = 1
 
-// publishWait is how long a message may wait for the acknowledgement of the stream.
-const publishWait = ackWait
-
 // serveOther serves clients of a protocol at a listener until the bus is closed, with TLS if the bus has TLS. serve returns when a client
 // has left.
 func serveOther(b *Bus, l net.Listener, protocol string, serve func(*upstream)) {
@@ -224,9 +221,9 @@ func (u *upstream) sendMessage(m Message, reply string) error {
 	return err
 }
 
-// publishAcknowledged publishes a message, and returns when the stream has it. If the time is over, the stream may have it too.
+// publishAcknowledged publishes a message, and returns when the stream has it, after ackWait at most. Then the stream may have it too.
 func (u *upstream) publishAcknowledged(m Message) error {
-	ctx, cancel := u.s.limited(publishWait)
+	ctx, cancel := u.s.limited(ackWait)
 	defer cancel()
 	u.asked++
 	reply := u.inbox + strconv.Itoa(u.asked)
@@ -312,6 +309,9 @@ func (u *upstream) unsubscribe(name string) error {
 		}
 	}
 	u.mu.Unlock()
+	if text.Len() == 0 {
+		return nil
+	}
 	_, err := io.WriteString(u.s.inside, text.String())
 	return err
 }

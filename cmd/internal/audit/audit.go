@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/datadir"
@@ -79,9 +80,9 @@ func (l *Log) Checkpoint(ctx context.Context) (string, error) {
 	return (&transparency.Log{Tree: l.tree, Key: key}).Checkpoint(ctx)
 }
 
-// mostLooks bounds how often a command looks whether the events of a checkpoint can be read. They are durable then, and readable as soon as
-// the state has them.
-const mostLooks = 1000
+// showWait is how long a command waits until the events of a checkpoint can be read, and showPause the time between two looks. They are
+// durable then, and readable as soon as the state has them.
+const showWait, showPause = 10 * time.Second, 10 * time.Millisecond
 
 // askServer returns the checkpoint of the running server, when all its events can be read.
 func (l *Log) askServer(ctx context.Context) (string, error) {
@@ -98,11 +99,11 @@ func (l *Log) askServer(ctx context.Context) (string, error) {
 		return "", err
 	}
 	c, err := transparency.ParseCheckpoint(a.Checkpoint)
-	for i := 0; err == nil; i++ {
+	for until := time.Now().Add(showWait); err == nil; time.Sleep(showPause) {
 		if err = l.Refresh(ctx); err == nil && l.tree.Size() >= c.Size {
 			return a.Checkpoint, nil
 		}
-		if i == mostLooks {
+		if err == nil && time.Now().After(until) {
 			err = fmt.Errorf("the server of %s has signed %d events and shows %d; try again", l.paths.Data, c.Size, l.tree.Size())
 		}
 	}

@@ -111,6 +111,15 @@ func (l ChangeLog) Read(ctx context.Context, from, to uint64, f func(domain.Reco
 	return err
 }
 
+// ReadHistory returns a page of the history of an entity.
+func (n *Node) ReadHistory(ctx context.Context, q history.Query) (page history.Page, err error) {
+	err = n.Try(func() (err error) {
+		page, err = n.Past().Read(ctx, q)
+		return err
+	})
+	return page, err
+}
+
 // Each calls f with each event until one of them fails.
 func Each(events iter.Seq2[domain.Recorded, error], f func(domain.Recorded) error) error {
 	for r, err := range events {

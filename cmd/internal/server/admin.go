@@ -10,7 +10,6 @@ import (
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/channels"
 	"ledge/cmd/internal/identities"
-	"ledge/cmd/internal/node"
 	"ledge/cmd/internal/services"
 	"ledge/domain"
 	"ledge/domain/history"
@@ -76,7 +75,10 @@ func (p *Server) administer(ctx context.Context, actor string, r admin.Request, 
 		}
 	case "history":
 		var page history.Page
-		if page, err = readHistory(ctx, p.Node, r.History); err == nil {
+		if r.History == nil {
+			return a, domain.Errorf(domain.Invalid, "history is missing; give entity, name and limit")
+		}
+		if page, err = p.Node.ReadHistory(ctx, *r.History); err == nil {
 			a.History, err = json.Marshal(page)
 		}
 	case "ends":
@@ -91,18 +93,6 @@ func (p *Server) administer(ctx context.Context, actor string, r admin.Request, 
 		a, err = p.identities.Do(ctx, actor, r)
 	}
 	return a, err
-}
-
-// readHistory returns a page of a history.
-func readHistory(ctx context.Context, n *node.Node, q *history.Query) (page history.Page, err error) {
-	if q == nil {
-		return page, domain.Errorf(domain.Invalid, "history is missing; give entity, name and limit")
-	}
-	tried := n.Try(func() error {
-		page, err = n.Past().Read(ctx, *q)
-		return err
-	})
-	return page, tried
 }
 
 // endsWait is how long a client waits for its next answer about where the logs end.

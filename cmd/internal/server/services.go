@@ -40,9 +40,8 @@ func servingOf(name string) serving {
 
 func newMetadata(p *Server, o handlers.Options) http.Handler {
 	o.Units, o.ValidateUnits = p.units, p.Config.UnitsFile != ""
-	o.Transparency = p.transparency
 	o.Devices, o.DefaultProtocol = p.Channels.Callbacks, p.Config.DefaultProtocol
-	return metadata.New(o, p.Node.Changes.View, p.Node.Changes.Appender, p.identities, p.Node.Past())
+	return metadata.New(o, p.Node.Changes.View, p.Node.Changes.Appender, p.identities, p.Node.Past(), p.transparency)
 }
 
 func newData(p *Server, o handlers.Options) http.Handler {

@@ -219,6 +219,9 @@ func TestSlowDeviceService(t *testing.T) {
 				return resp.StatusCode
 			}()
 		}()
+		if i == 0 { // it is not the one that finds no place
+			ledgetest.Until(t, "the PUT to be under way", func() bool { return len(n.service.Calls()) == 1 })
+		}
 	}
 	ledgetest.Until(t, "as many commands as may be to be under way", func() bool { return len(n.service.Calls()) == 8 })
 	ledgetest.Until(t, "as many commands as may be to wait", func() bool {

@@ -139,11 +139,17 @@ func (c *consul) forget() {
 	c.listed, c.checks = map[string]listed{}, map[string]healthCheck{}
 }
 
+// checkOf returns the health check of a service.
+func (c *consul) checkOf(service string) (check healthCheck, there bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	check, there = c.checks[service]
+	return check, there
+}
+
 // health makes the health check of a service: an answer of 200 to 299 is passing.
 func (c *consul) health(service string) string {
-	c.mu.Lock()
-	one, there := c.checks[service]
-	c.mu.Unlock()
+	one, there := c.checkOf(service)
 	interval, err := time.ParseDuration(one.Interval)
 	if !there || err != nil || interval <= 0 {
 		return "critical"
@@ -172,10 +178,11 @@ func (c *consul) wantAll(p *ledgetest.Node, host string) {
 	}
 	c.until("all services", func() bool { return fmt.Sprint(c.listed) == fmt.Sprint(want) })
 	for name := range want {
+		check, _ := c.checkOf(name)
 		if got := c.health(name); got != "passing" {
-			c.t.Errorf("the health of %s is %s: %+v", name, got, c.checks[name])
+			c.t.Errorf("the health of %s is %s: %+v", name, got, check)
 		}
-		if check := c.checks[name]; check.Interval != "10s" || check.CheckID != name || check.Name != "Health Check: "+name {
+		if check.Interval != "10s" || check.CheckID != name || check.Name != "Health Check: "+name {
 			c.t.Errorf("the check of %s is %+v", name, check)
 		}
 	}

@@ -204,7 +204,7 @@ func TestUserAPIAttacks(t *testing.T) {
 func routesOfUsers(t *testing.T) map[string]domain.Right {
 	t.Helper()
 	found := map[string]domain.Right{}
-	service := metadata.New(handlers.Options{Service: services.Metadata}, nil, nil, nil, history.Source{}).(*handlers.Service)
+	service := metadata.New(handlers.Options{Service: services.Metadata}, nil, nil, nil, history.Source{}, nil).(*handlers.Service)
 	for _, route := range service.Routes() {
 		path := strings.TrimPrefix(route.Path, "/api/v2")
 		if strings.HasPrefix(path, "/user") || strings.HasPrefix(path, "/token") {

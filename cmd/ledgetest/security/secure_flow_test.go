@@ -219,13 +219,14 @@ func TestWrongPasswords(t *testing.T) {
 	if all[http.StatusUnauthorized] == 0 || all[http.StatusTooManyRequests] == 0 || all[http.StatusUnauthorized]+all[http.StatusTooManyRequests] != 5000 {
 		t.Errorf("got %v, want 5000 of 401 and 429", all)
 	}
-	other := "127.0.0.9" // the owner, at another address
-	s.Client.Transport.(*http.Transport).DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+	other := "127.0.0.9" // the owner, at another address, with new connections
+	transport := s.Client.Transport.(*http.Transport).Clone()
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		_, port, _ := net.SplitHostPort(address)
 		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(other)}}
 		return d.DialContext(ctx, network, net.JoinHostPort("127.0.0.1", port))
 	}
-	s.Client.CloseIdleConnections()
+	s.Client.Transport = transport
 	if _, a := s.Login("admin", password); a.Status != http.StatusOK {
 		t.Errorf("the right password from another address: %d %s", a.Status, a.Body)
 	}
