@@ -58,8 +58,8 @@ func commands() []Command {
 }
 
 func everything() []Event {
-	return append(onboarded(), WatcherAdded{Watcher: finder()}, SubscriptionAdded{Subscription: gate()}, NotificationAdded{notice()}, raisedNotice(), picture(), climate(), UserAdded{anna()}, TokenAdded{till()},
-		UserAdded{with(anna(), func(u *User) { u.Name, u.Role = "ben", Viewer })})
+	return append(onboarded(), WatcherAdded{Watcher: finder()}, SubscriptionAdded{Subscription: gate()}, NotificationAdded{notice()}, raisedNotice(), picture(), climate(), UserAdded{User: anna()}, TokenAdded{Token: till()},
+		UserAdded{User: with(anna(), func(u *User) { u.Name, u.Role = "ben", Viewer })})
 }
 
 func TestDecideChangesNothing(t *testing.T) {

@@ -71,3 +71,7 @@ func (e WatcherRemoved) noteAt(s State, seq uint64) { noteRemoval(s, "watcher", 
 func (e SubscriptionRemoved) noteAt(s State, seq uint64) {
 	noteRemoval(s, "subscription", e.Subscription.Name, seq)
 }
+
+func (e UserRemoved) noteAt(s State, seq uint64) { noteRemoval(s, "user", e.User.Name, seq) }
+
+func (e TokenRemoved) noteAt(s State, seq uint64) { noteRemoval(s, "token", e.Token.Name, seq) }

@@ -61,7 +61,7 @@ func (c AddToken) Decide(s State) (Event, error) {
 	if n, _ := s.Uses.Get(countOfTokens); n >= MaxTokens {
 		return nil, Errorf(TooLarge, "there are %d tokens, which is the limit; revoke one first", n)
 	}
-	return TokenAdded(c), nil
+	return TokenAdded{c.Token, lastRemoval(s, "token", c.Token.Name)}, nil
 }
 
 // RotateToken gives a token another secret. The one of now stays valid until OldUntil; 0 ends it at once.
@@ -88,7 +88,7 @@ func (c RotateToken) Decide(s State) (Event, error) {
 	case c.OldUntil != 0 && c.OldUntil <= c.At:
 		return nil, FieldErrorf("oldUntil", "%d is not after the time of the change, %d; give a later time or none", c.OldUntil, c.At)
 	}
-	return TokenRotated{Name: c.Name, Credential: c.Credential, OldUntil: c.OldUntil}, nil
+	return TokenRotated{c.Name, c.Credential, c.OldUntil, Revision(s.Tokens, c.Name)}, nil
 }
 
 // RemoveToken revokes the token called Name.
@@ -100,5 +100,5 @@ func (c RemoveToken) Decide(s State) (Event, error) {
 	if !ok {
 		return nil, Errorf(NotFound, "token %q does not exist; correct the name", c.Name)
 	}
-	return TokenRemoved{Token: t}, nil
+	return TokenRemoved{t, Revision(s.Tokens, c.Name)}, nil
 }

@@ -3,6 +3,8 @@ package domain
 // TokenAdded records a new token. The event has only the id of its hash in the secret store.
 type TokenAdded struct {
 	Token Token `json:"token"`
+	// Prev is the sequence of the last removal of the name; 0 for none, and in events of older versions.
+	Prev uint64 `json:"prev,omitempty"`
 }
 
 // Evolve adds the token.
@@ -20,6 +22,8 @@ type TokenRotated struct {
 	Name       string `json:"name"`
 	Credential string `json:"credential"`
 	OldUntil   int64  `json:"oldUntil,omitempty"`
+	// Prev is the sequence of the event before it of the entity; 0 in events of older versions.
+	Prev uint64 `json:"prev,omitempty"`
 }
 
 // Evolve implements [Event].
@@ -42,6 +46,8 @@ func (e TokenRotated) Subject() Subject { return Subject{"token", e.Name, "rotat
 // TokenRemoved records that a token is revoked; Token is what it last was.
 type TokenRemoved struct {
 	Token Token `json:"token"`
+	// Prev is the sequence of the event before it of the entity; 0 in events of older versions.
+	Prev uint64 `json:"prev,omitempty"`
 }
 
 // Evolve removes the token.

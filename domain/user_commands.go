@@ -35,7 +35,7 @@ func (c AddUser) Decide(s State) (Event, error) {
 	if n, _ := s.Uses.Get(countOfUsers); n >= MaxUsers {
 		return nil, Errorf(TooLarge, "there are %d users, which is the limit; remove one first", n)
 	}
-	return UserAdded(c), nil
+	return UserAdded{c.User, lastRemoval(s, "user", c.User.Name)}, nil
 }
 
 // ChangeUser gives a user another role. At is the new modified time, in milliseconds since the Unix epoch.
@@ -59,7 +59,7 @@ func (c ChangeUser) Decide(s State) (Event, error) {
 	if err := checkNotLast(s, u); err != nil {
 		return nil, err
 	}
-	return UserUpdated{Name: c.Name, Was: u.Role, Role: c.Role, Modified: c.At}, nil
+	return UserUpdated{Name: c.Name, Was: u.Role, Role: c.Role, Modified: c.At, Prev: Revision(s.Users, c.Name)}, nil
 }
 
 // SetPassword gives a user another password, whose hash is in the secret store already.
@@ -79,7 +79,9 @@ func (c SetPassword) Decide(s State) (Event, error) {
 	if _, err := userOf(s, c.Name); err != nil {
 		return nil, err
 	}
-	return UserPassword{Name: c.Name, Credential: c.Credential, MustChange: c.MustChange, Modified: c.At}, nil
+	e := UserPassword{Name: c.Name, Credential: c.Credential, MustChange: c.MustChange, Modified: c.At}
+	e.Prev = Revision(s.Users, c.Name)
+	return e, nil
 }
 
 // RemoveUser removes the user called Name.
@@ -94,7 +96,7 @@ func (c RemoveUser) Decide(s State) (Event, error) {
 	if err := checkNotLast(s, u); err != nil {
 		return nil, err
 	}
-	return UserRemoved{User: u}, nil
+	return UserRemoved{u, Revision(s.Users, c.Name)}, nil
 }
 
 func userOf(s State, name string) (User, error) {

@@ -10,6 +10,8 @@ const (
 // UserAdded records a new user.
 type UserAdded struct {
 	User User `json:"user"`
+	// Prev is the sequence of the last removal of the name; 0 for none, and in events of older versions.
+	Prev uint64 `json:"prev,omitempty"`
 }
 
 // Evolve adds the user.
@@ -29,6 +31,8 @@ type UserUpdated struct {
 	Role Role   `json:"role"`
 	// Modified is in milliseconds since the Unix epoch.
 	Modified int64 `json:"modified"`
+	// Prev is the sequence of the event before it of the entity; 0 in events of older versions.
+	Prev uint64 `json:"prev,omitempty"`
 }
 
 // Evolve changes the role.
@@ -53,6 +57,8 @@ type UserPassword struct {
 	MustChange bool   `json:"mustChange,omitempty"`
 	// Modified is in milliseconds since the Unix epoch.
 	Modified int64 `json:"modified"`
+	// Prev is the sequence of the event before it of the entity; 0 in events of older versions.
+	Prev uint64 `json:"prev,omitempty"`
 }
 
 // Evolve names the new hash.
@@ -71,6 +77,8 @@ func (e UserPassword) Subject() Subject { return Subject{"user", e.Name, "passwo
 // UserRemoved records that a user is gone; User is what it last was.
 type UserRemoved struct {
 	User User `json:"user"`
+	// Prev is the sequence of the event before it of the entity; 0 in events of older versions.
+	Prev uint64 `json:"prev,omitempty"`
 }
 
 // Evolve removes the user.

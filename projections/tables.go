@@ -41,7 +41,7 @@ const (
 	dataEventsID    byte = 0x11
 	usersID         byte = 0x12
 	tokensID        byte = 0x13
-	goneID          byte = 0x14
+	goneID          byte = 0x15
 )
 
 var (

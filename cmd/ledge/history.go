@@ -24,10 +24,10 @@ const usualHistory = 20
 func newHistory() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "history ENTITY NAME",
-		Short: "Print the changes of one device, profile or other entity, newest first",
+		Short: "Print the changes of one device, user or other entity, newest first",
 		Long: `Print the events of one entity, newest first: time, sequence, type, actor, origin, and each value
-before and after. ENTITY is device, profile, service, watcher or subscription. A removed entity has
-a history too, and so have earlier ones with the same name.
+before and after. ENTITY is device, profile, service, watcher, subscription, user or token. A removed
+entity has a history too, and so have earlier ones with the same name.
 
 It works with and without a running server (on Windows, stop it first). See docs/audit.md.`,
 		Example: `  ledge history device cam-1
@@ -37,7 +37,7 @@ It works with and without a running server (on Windows, stop it first). See docs
 	limit := c.Flags().Int("limit", usualHistory, fmt.Sprintf("events to print, at most %d", history.MostEntries))
 	before := c.Flags().Uint64("before", 0, "begin below this sequence. Default: the newest event")
 	c = cli.AddSettings(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
-		q := history.Query{Entity: c.Flags().Arg(0), Name: c.Flags().Arg(1), Limit: *limit, Before: *before}
+		q := history.Query{Entity: c.Flags().Arg(0), Name: c.Flags().Arg(1), Limit: *limit, Before: *before, OfIdentities: true}
 		if err := q.Check(); err != nil {
 			return exit.With(exit.Usage, err)
 		}

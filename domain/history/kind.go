@@ -17,13 +17,13 @@ type kind[T any] struct {
 
 // record is an event of an entity.
 type record[T any] struct {
-	verb   string // Added, Updated or Removed
+	verb   string // of the event
 	name   string
 	prev   uint64
 	update *domain.Update // nil if the event has the whole entity
 	entity T              // after the event; of a removal before it
 	before *T             // of an update that has both
-	fields []string       // that an update with the whole entity has changed
+	fields []string       // that an update has changed
 }
 
 func wholeRecord[T any](verb, name string, prev uint64, entity T) *record[T] {
@@ -123,6 +123,64 @@ var subscriptions = kind[domain.Subscription]{
 		}
 		return nil
 	},
+}
+
+// users and tokens have no ids of hashes in their history.
+var users = kind[domain.User]{
+	"user", func(s domain.State) domain.Table[domain.User] { return s.Users },
+	func(e domain.Event) *record[domain.User] {
+		switch e := e.(type) {
+		case domain.UserAdded:
+			e.User.Credential = ""
+			return wholeRecord(Added, e.User.Name, e.Prev, e.User)
+		case domain.UserUpdated:
+			role := difference{"role", e.Was, e.Role}
+			return changeRecord[domain.User](Updated, e.Name, e.Prev, e.Modified, role)
+		case domain.UserPassword:
+			must := difference{"mustChange", nil, e.MustChange}
+			return changeRecord[domain.User]("password", e.Name, e.Prev, e.Modified, must)
+		case domain.UserRemoved:
+			e.User.Credential = ""
+			return wholeRecord(Removed, e.User.Name, e.Prev, e.User)
+		}
+		return nil
+	},
+}
+
+var tokens = kind[domain.Token]{
+	"token", func(s domain.State) domain.Table[domain.Token] { return s.Tokens },
+	func(e domain.Event) *record[domain.Token] {
+		switch e := e.(type) {
+		case domain.TokenAdded:
+			e.Token.Credential, e.Token.Old = "", ""
+			return wholeRecord(Added, e.Token.Name, e.Prev, e.Token)
+		case domain.TokenRotated:
+			until := difference{"oldUntil", nil, e.OldUntil}
+			return changeRecord[domain.Token]("rotated", e.Name, e.Prev, 0, until)
+		case domain.TokenRemoved:
+			e.Token.Credential, e.Token.Old = "", ""
+			return wholeRecord(Removed, e.Token.Name, e.Prev, e.Token)
+		}
+		return nil
+	},
+}
+
+// difference is a field before and after an event; nil for a value that the event does not have.
+type difference struct {
+	field   string
+	was, is any
+}
+
+// changeRecord returns the record of an event that has one field of the entity.
+func changeRecord[T any](verb, name string, prev uint64, modified int64, d difference) *record[T] {
+	var values domain.Difference
+	values.Is, _ = json.Marshal(d.is) // texts, numbers and truth values can be encoded
+	if d.was != nil {
+		values.Was, _ = json.Marshal(d.was)
+	}
+	r := patchRecord[T](domain.Update{Name: name, Prev: prev, Modified: modified, Changes: domain.Changes{d.field: values}})
+	r.verb = verb
+	return r
 }
 
 // update is an update of one entity.

@@ -26,11 +26,13 @@ const (
 
 // Query asks for a page of the history of a name.
 type Query struct {
-	Entity string `json:"entity"` // a key of Kinds
+	Entity string `json:"entity"` // a key of Kinds, or with OfIdentities of Identities
 	Name   string `json:"name"`
 	Limit  int    `json:"limit"`
 	// Before is the sequence below which the page begins; 0 for the newest.
 	Before uint64 `json:"before,omitempty"`
+	// OfIdentities has the entity be one of Identities too.
+	OfIdentities bool `json:"ofIdentities,omitempty"`
 	// Hide leaves out the addresses of actors.
 	Hide bool `json:"-"`
 }
@@ -49,7 +51,7 @@ type Entry struct {
 	Sequence uint64 `json:"sequence"`
 	// Time is in milliseconds since the Unix epoch.
 	Time          int64  `json:"time"`
-	Type          string `json:"type"` // such as device.updated
+	Type          string `json:"type"` // such as device.updated or user.password
 	Actor         string `json:"actor"`
 	Origin        string `json:"origin,omitempty"`
 	CorrelationID string `json:"correlationId,omitempty"`
@@ -75,8 +77,12 @@ type Source struct {
 
 // Check returns the first fault of a query.
 func (q Query) Check() error {
-	if _, ok := Kinds[q.Entity]; !ok {
+	if q.kind() == nil {
 		names := slices.Sorted(maps.Keys(Kinds))
+		if q.OfIdentities {
+			names = slices.AppendSeq(names, maps.Keys(Identities))
+			slices.Sort(names)
+		}
 		return domain.Errorf(domain.NotFound, "entity %.80q is unknown; use one of %s", q.Entity, strings.Join(names, ", "))
 	}
 	if q.Limit < 1 || q.Limit > MostEntries {
@@ -85,12 +91,20 @@ func (q Query) Check() error {
 	return nil
 }
 
+// kind returns the kind of the entity; nil for none.
+func (q Query) kind() Kind {
+	if k := Identities[q.Entity]; k != nil && q.OfIdentities {
+		return k
+	}
+	return Kinds[q.Entity]
+}
+
 // Read returns a page.
 func (s Source) Read(ctx context.Context, q Query) (p Page, err error) {
 	if err := q.Check(); err != nil {
 		return p, err
 	}
-	w := Walk{Log: s.Log, Kind: Kinds[q.Entity], Name: q.Name, Looks: mostLooks}
+	w := Walk{Log: s.Log, Kind: q.kind(), Name: q.Name, Looks: mostLooks}
 	latest := s.findLatest(&w)
 	if latest == 0 {
 		return p, domain.Errorf(domain.NotFound, "%s %.80q does not exist and was never removed; correct the name", q.Entity, q.Name)

@@ -9,7 +9,7 @@ import (
 	"ledge/domain"
 )
 
-// The verbs of events.
+// The verbs of events. The events of users and tokens have "password" and "rotated" too.
 const (
 	Added   = "added"
 	Updated = "updated"
@@ -31,7 +31,7 @@ var ErrUnread = errors.New("the events are in an archive that is missing or dama
 // Change is an event of one entity.
 type Change struct {
 	domain.Recorded
-	Verb string // Added, Updated or Removed
+	Verb string // such as Added
 	// Prev is the sequence of the event before it of the name; 0 if the event does not name one.
 	Prev uint64
 	// Fields are the names of the fields that an update has changed, sorted.
@@ -67,6 +67,9 @@ type Kind interface {
 var Kinds = map[string]Kind{
 	devices.name: devices, profiles.name: profiles, services.name: services, watchers.name: watchers, subscriptions.name: subscriptions,
 }
+
+// Identities are the kinds of entities that only administrators may read.
+var Identities = map[string]Kind{users.name: users, tokens.name: tokens}
 
 // Current implements Kind.
 func (k kind[T]) Current(s domain.State, name string) (any, uint64, bool) {

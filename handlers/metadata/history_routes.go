@@ -1,7 +1,9 @@
 package metadata
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/gin-gonic/gin"
@@ -27,12 +29,23 @@ type histories struct {
 }
 
 func (s histories) routes() []handlers.Route {
-	return []handlers.Route{{Method: "GET", Path: "/ledger/history/:entity/:name", Right: domain.MayRead, Handle: s.showHistory}}
+	show := func(c *gin.Context) { s.showHistory(c, history.Query{Entity: c.Param("entity")}) }
+	return []handlers.Route{{Method: "GET", Path: "/ledger/history/:entity/:name", Right: domain.MayRead, Handle: show}}
+}
+
+// identityRoutes are the histories of users and tokens.
+func (s histories) identityRoutes() (routes []handlers.Route) {
+	for _, entity := range slices.Sorted(maps.Keys(history.Identities)) {
+		show := func(c *gin.Context) { s.showHistory(c, history.Query{Entity: entity, OfIdentities: true}) }
+		path := "/ledger/history/" + entity + "/:name"
+		routes = append(routes, handlers.Route{Method: "GET", Path: path, Right: domain.MayAdminister, Handle: show})
+	}
+	return routes
 }
 
 // showHistory answers with the events of a name, newest first. The addresses of actors need the right of an auditor.
-func (s histories) showHistory(c *gin.Context) {
-	q := history.Query{Entity: c.Param("entity"), Name: c.Param("name"), Hide: !s.May(c.Request, domain.MayAudit)}
+func (s histories) showHistory(c *gin.Context, q history.Query) {
+	q.Name, q.Hide = c.Param("name"), !s.May(c.Request, domain.MayAudit)
 	page, err := s.Page(c)
 	if err == nil {
 		q.Limit = min(page.Limit, history.MostEntries)

@@ -79,3 +79,37 @@ func TestHistory(t *testing.T) {
 		}
 	}
 }
+
+// TestHistoryOfIdentities reads the histories of a user and a token through a removal, without the ids of hashes.
+func TestHistoryOfIdentities(t *testing.T) {
+	h, log := mustUsers(t)
+	log.Given(t,
+		domain.ChangeUser{Name: "ben", Role: domain.Auditor, At: 8},
+		domain.SetPassword{Name: "ben", Credential: "c-9", At: 9},
+		domain.RemoveUser{Name: "ben"},
+		domain.AddUser{User: domain.User{Name: "ben", Role: domain.Viewer, Credential: "c-2", Created: 9, Modified: 9}},
+		domain.RotateToken{Name: "pos-7", Credential: "c-8", OldUntil: 99, At: 9},
+		domain.RemoveToken{Name: "pos-7"},
+	)
+	for path, want := range map[string]string{
+		"user/ben": `user.added role:→"viewer", user.removed role:"auditor"→, user.password mustChange:→false, ` +
+			`user.updated role:"viewer"→"auditor", user.added role:→"viewer"`,
+		"token/pos-7": `token.removed role:"poster"→, token.rotated oldUntil:→99, token.added role:→"poster"`,
+	} {
+		_, page := readHistory(t, h, path)
+		var got []string
+		for _, e := range page.Entries {
+			for _, f := range e.Changes {
+				if f.Field == "role" || e.Type == "user.password" || e.Type == "token.rotated" {
+					got = append(got, fmt.Sprintf("%s %s:%s→%s", e.Type, f.Field, f.Was, f.Is))
+				}
+				if text := string(f.Was) + string(f.Is); strings.Contains(text, `"c-`) {
+					t.Errorf("%s: %s has the id of a hash: %s", path, f.Field, text)
+				}
+			}
+		}
+		if got := strings.Join(got, ", "); got != want || page.Incomplete != "" {
+			t.Errorf("%s: got %s %s, want %s", path, got, page.Incomplete, want)
+		}
+	}
+}

@@ -40,7 +40,7 @@ func New(
 	api.Serve(slices.Concat(api.profileRoutes(), api.profilePartRoutes(), deviceRoutes(api, v2.OfDevice), api.serviceRoutes(), api.watcherRoutes(),
 		api.unitRoutes(), histories{api.API, past}.routes(), newTransparency(api, tree).routes()))
 	u := newUsers(api, identities)
-	u.Serve(slices.Concat(u.userRoutes(), u.tokenRoutes()), u.RefuseKey)
+	u.Serve(slices.Concat(u.userRoutes(), u.tokenRoutes(), histories{u.API, past}.identityRoutes()), u.RefuseKey)
 	api.RouteDocument(document)
 	return s
 }

@@ -118,3 +118,35 @@ func TestHistoryCommand(t *testing.T) {
 		t.Errorf("%d %s", code, stderr)
 	}
 }
+
+// TestHistoryOfUsers reads the history of a removed user, beside the server and of its folder. Over HTTP it needs the role admin.
+func TestHistoryOfUsers(t *testing.T) {
+	s := ledgetest.StartSecured(t)
+	url := s.Metadata + "/api/v2"
+	admin := s.Tokens[domain.Admin]
+	user := `[{"apiVersion":"v2","user":{"name":"zoe","role":"viewer","password":"correct horse battery"}}]`
+	if a := s.Send(admin, http.MethodPost, url+"/user", "application/json", user); a.Status != http.StatusMultiStatus {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	s.Send(admin, http.MethodDelete, url+"/user/name/zoe", "", "")
+	for _, role := range domain.Roles() {
+		a := s.Send(s.Tokens[role], http.MethodGet, url+"/ledger/history/user/zoe", "", "")
+		if !role.May(domain.MayAdminister) {
+			encoded := s.Send(s.Tokens[role], http.MethodGet, url+"/ledger/history/us%65r/zoe", "", "")
+			if a.Status != http.StatusForbidden || encoded.Status != http.StatusForbidden {
+				t.Errorf("%s: got %d %s, and encoded %d %s", role, a.Status, a.Body, encoded.Status, encoded.Body)
+			}
+		} else if page := readPage(t, a); eventTypes(page) != "user.removed user.added" || strings.Contains(a.Body, "redential") {
+			t.Errorf("%s: got %s", role, a.Body)
+		}
+	}
+	for _, state := range []string{"running", "stopped"} {
+		out, stderr, code := ledgetest.Run(t, "history", "user", "zoe", "--data-dir", s.Dir)
+		if code != exit.OK || !strings.Contains(out, "user.removed  by token:") || !strings.Contains(out, "role: nothing → viewer") {
+			t.Errorf("%s: %d %s%s", state, code, out, stderr)
+		}
+		if state == "running" {
+			s.Stop()
+		}
+	}
+}
