@@ -52,21 +52,12 @@ func (c *Client) Owner() string { return datadir.Owner(c.dir) }
 // Ask has the server answer a request. before gets the answers that come before the last one; it may be nil. The error has ErrAway in its
 // chain if the server does not answer, and the exit code that the server gives it.
 func (c *Client) Ask(ctx context.Context, r Request, before func(Answer)) (a Answer, err error) {
-	dir := c.dir
-	path, folder, err := socketPath(dir)
+	conn, err := c.dial(ctx)
 	if err != nil {
 		return a, err
-	}
-	defer folder.Close() // nil is an error that says nothing
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
-	if err != nil {
-		return a, fmt.Errorf("ask the running server at %s: %w: %w; run as the user of the server, or stop it first", filepath.Join(dir, datadir.AdminSocketFile), ErrAway, err)
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	if err := checkServer(dir, conn.(*net.UnixConn)); err != nil {
-		return a, err
-	}
 	unsent := json.NewEncoder(conn).Encode(r) // a server that refuses this user answers and reads nothing
 	limited := &io.LimitedReader{R: conn}
 	answers := json.NewDecoder(limited)
@@ -79,15 +70,7 @@ func (c *Client) Ask(ctx context.Context, r Request, before func(Answer)) (a Ans
 			before(a)
 		}
 	}
-	switch {
-	case a.Away:
-		return a, fmt.Errorf("%w: %s", ErrAway, a.Error)
-	case a.Code > 0:
-		return a, exit.With(a.Code, errors.New(a.Error))
-	case a.Error != "":
-		return a, errors.New(a.Error)
-	}
-	return a, nil
+	return a, a.err()
 }
 
 // checkServer refuses to send anything to a server of another user than the owner of the data folder, root or this user. Another

@@ -27,7 +27,9 @@ type Request struct {
 }
 
 // isLong reports whether the request is long: its answer may take as long as the client waits.
-func (r Request) isLong() bool { return r.Do == "verify" || r.Do == "ends" && r.After != nil }
+func (r Request) isLong() bool {
+	return r.Do == doAPI || r.Do == "verify" || r.Do == "ends" && r.After != nil
+}
 
 // Answer is the answer to a request. Answers with Text, Stream or Progress may come before the last one.
 type Answer struct {

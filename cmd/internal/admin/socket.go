@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -36,11 +37,15 @@ const (
 // Handler answers the request of an actor, such as "cli:anna". It may send answers before the one that it returns.
 type Handler func(ctx context.Context, actor string, r Request, send func(Answer) error) (Answer, error)
 
+// APIs returns the REST APIs in the name of an actor. The host of a request is the name of a service.
+type APIs func(actor string) http.Handler
+
 // Socket is the socket of a running server.
 type Socket struct {
 	listener *net.UnixListener
 	folder   *os.File // holds the short path of the socket; nil on systems that need none
 	answer   Handler
+	apis     APIs
 	logger   *slog.Logger
 	running  sync.WaitGroup
 	lasting  chan struct{}   // a token for each long request
@@ -51,9 +56,9 @@ type Socket struct {
 // Available says whether this system has the socket. On Windows a file mode does not keep other users away from it.
 const Available = runtime.GOOS != "windows"
 
-// Open listens in the data folder dir, and has answer answer the requests. It replaces a socket that a crash has left. The caller
+// Open listens in the data folder dir, and has answer answer the requests, and apis those to the REST APIs. It replaces a socket that a crash has left. The caller
 // has the lock of the folder.
-func Open(dir string, logger *slog.Logger, answer Handler) (*Socket, error) {
+func Open(dir string, logger *slog.Logger, answer Handler, apis APIs) (*Socket, error) {
 	if err := os.Remove(filepath.Join(dir, datadir.AdminSocketFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -71,7 +76,7 @@ func Open(dir string, logger *slog.Logger, answer Handler) (*Socket, error) {
 		folder.Close() // nil is an error that says nothing
 		return nil, err
 	}
-	s := &Socket{listener: l, folder: folder, answer: answer, logger: logger, lasting: make(chan struct{}, longRequests)}
+	s := &Socket{listener: l, folder: folder, answer: answer, apis: apis, logger: logger, lasting: make(chan struct{}, longRequests)}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.running.Go(s.serve)
 	return s, nil
@@ -124,6 +129,12 @@ func (s *Socket) handle(c *net.UnixConn) error {
 			defer func() { <-s.lasting }()
 		default:
 			return json.NewEncoder(c).Encode(Answer{Error: fmt.Sprintf("%d commands such as `ledge log -f` are connected, and more are not allowed; end one of them", longRequests)})
+		}
+		if r.Do == doAPI {
+			if err := json.NewEncoder(c).Encode(Answer{}); err != nil {
+				return err
+			}
+			return s.serveAPI(c, s.apis("cli:"+userName(uid)))
 		}
 		defer context.AfterFunc(s.ctx, cancel)()
 		if err := c.SetReadDeadline(time.Time{}); err != nil {

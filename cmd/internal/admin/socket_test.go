@@ -22,7 +22,7 @@ func mustOpen(t *testing.T, dir string, came chan<- string, goOn <-chan struct{}
 		came <- actor
 		<-goOn
 		return Answer{Token: r.Name}, nil
-	})
+	}, nil)
 	mustDo(t, err)
 	return s
 }
@@ -113,7 +113,7 @@ func TestLastingRequests(t *testing.T) {
 		<-ctx.Done()
 		ended <- r.Name
 		return Answer{Token: "ended"}, nil
-	})
+	}, nil)
 	mustDo(t, err)
 	ask := func(name string) net.Conn {
 		c := mustDial(t, dir)

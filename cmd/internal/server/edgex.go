@@ -50,10 +50,15 @@ func newEvents(p *Server) *edgex.Events {
 
 // coreDataAs serves core-data in the name of the bus.
 func coreDataAs(p *Server, as domain.Identity) http.Handler {
+	return p.serviceAs(services.Data, as, busOrigin)
+}
+
+// serviceAs serves a REST service to an identity in the process. origin is the address of the events.
+func (p *Server) serviceAs(name string, as domain.Identity, origin string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(access.WithIdentity(r.Context(), as))
-		r.RemoteAddr = busOrigin
-		p.servers.byName[services.Data].handler.ServeHTTP(w, r)
+		r.RemoteAddr = origin
+		p.servers.byName[name].handler.ServeHTTP(w, r)
 	})
 }
 
