@@ -19,9 +19,13 @@ var goldenVariants = map[string]Event{
 		Device: "pump-1", Service: "device-modbus", Command: "start", Value: json.RawMessage(`{"pin":"(hidden)","speed":"40"}`),
 		Status: 423, Message: "request failed, status code: 423, err: device pump-1 locked", Prev: 41,
 	},
-	"cleanup.requested/1+asked":       CleanupRequested{Cleanup{Kind: "processed", Until: 1760000000400, Asked: 1760000000500}},
-	"token.removed/1+rotated":         TokenRemoved{Token: Token{Name: "till-3", Role: Operator, Credential: "c-2", Created: 1760000000000, Old: "c-1", OldUntil: 1760086400000}},
-	"token.added/1+certificate":       TokenAdded{Token: Token{Name: "till-3.example.org", Role: Operator, Certificate: true, Created: 1760000000000}},
+	"cleanup.requested/1+asked": CleanupRequested{Cleanup{Kind: "processed", Until: 1760000000400, Asked: 1760000000500}},
+	"token.removed/1+rotated": TokenRemoved{Token: Token{
+		Name: "till-3", Role: Operator, Credential: "c-2", Created: 1760000000000, Old: "c-1", OldUntil: 1760086400000,
+	}},
+	"token.added/1+certificate": TokenAdded{Token: Token{
+		Name: "till-3.example.org", Role: Operator, Certificate: true, Created: 1760000000000,
+	}},
 	"notifications.raised/1+none":     NotificationsRaised{Raised: []Raised{}, UpTo: 10_042},
 	"notifications.removed/1+cleanup": NotificationsRemoved{Cleanup: "processed", Notifications: []string{"f7b2c8e1-2b3c-4f5a-9c8d-0e1f2a3b4c05"}},
 	"notifications.removed/1+rule":    NotificationsRemoved{Rule: "retention-notifications-age", Notifications: []string{"f7b2c8e1-2b3c-4f5a-9c8d-0e1f2a3b4c05"}},

@@ -1,6 +1,14 @@
 package domain
 
-import "time"
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"ledge/domain/moment"
+)
 
 // ReplayOrder asks to send the notifications that matched a subscription once more. They are those on record from a
 // place on the notification stream: From is its sequence, or else what was recorded at Since or later; with neither it is
@@ -60,4 +68,71 @@ func (NotificationsReplayed) Evolve(State) {}
 // Subject implements Event.
 func (e NotificationsReplayed) Subject() Subject {
 	return Subject{"replays", e.Replay.Subscription, "replayed"}
+}
+
+// BusReplayOrder says which messages of the logs to publish again on the bus, for tests of consumers.
+type BusReplayOrder struct {
+	// ID is the second token of the subjects; "" for a new one.
+	ID string
+	// From and To are included. Sequences choose events of the log of changes alone, times messages of all logs in the order of their
+	// times. A zero From is the first event or message, a zero To the last at the time of the order.
+	From, To moment.Moment
+	// Speed is how many times as fast as they were recorded messages are published; 0 for as fast as subscribers read.
+	Speed float64
+	// Subject chooses messages by their subject, as NATS does; "" for all.
+	Subject string
+	Actor   string
+}
+
+// BusReplay is how far a replay on the bus is. Times are in milliseconds since the Unix epoch; 0 for none.
+type BusReplay struct {
+	ID      string  `json:"id"`
+	Subject string  `json:"subject"` // to subscribe to
+	State   string  `json:"state"`   // such as ReplayRuns
+	Error   string  `json:"error,omitempty"`
+	Actor   string  `json:"actor"`
+	Speed   float64 `json:"speed"` // 0 for as fast as subscribers read
+	Started int64   `json:"started"`
+	Ended   int64   `json:"ended,omitempty"`
+	Sent    uint64  `json:"sent"` // messages
+	// Last is the time at which the last message was recorded that was sent.
+	Last int64 `json:"last,omitempty"`
+}
+
+// The states of a replay on the bus.
+const (
+	ReplayRuns    = "running"
+	ReplayDone    = "done"
+	ReplayStopped = "stopped"
+	ReplayFailed  = "failed"
+)
+
+// ReplaySpeedMost is the highest speed of a replay on the bus, but for 0.
+const ReplaySpeedMost = 1_000_000
+
+// replayID is one token of a subject.
+var replayID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// Check returns the first fault of an order.
+func (o BusReplayOrder) Check() error {
+	from, to := o.From, o.To
+	switch {
+	case !replayID.MatchString(o.ID):
+		return FieldErrorf("id", "%.80q is not an id; use 1 to 64 letters, digits, - and _", o.ID)
+	case o.Speed < 0 || o.Speed > ReplaySpeedMost || math.IsNaN(o.Speed):
+		return FieldErrorf("speed", "%v is out of range; use a number up to %d, or max", o.Speed, ReplaySpeedMost)
+	case o.Subject != "" && !isSubjectFilter(o.Subject):
+		return FieldErrorf("subject", "%.80q is not a subject; use one such as ledge.event.device.>", o.Subject)
+	case from.Sequence > 0 && !to.Time.IsZero() || to.Sequence > 0 && !from.Time.IsZero():
+		return FieldErrorf("to", "one of from and to is a sequence and the other a time; give two of one kind")
+	case to.Sequence > 0 && from.Sequence > to.Sequence || !to.Time.IsZero() && from.Time.After(to.Time):
+		return FieldErrorf("to", "is before from; exchange them")
+	}
+	return nil
+}
+
+// isSubjectFilter reports whether a text is a subject of NATS, with or without wildcards.
+func isSubjectFilter(text string) bool {
+	tokens := strings.Split(text, ".")
+	return !strings.ContainsAny(text, " \t\r\n\f") && !slices.Contains(tokens, "") && !slices.Contains(tokens[:len(tokens)-1], ">")
 }

@@ -30,11 +30,8 @@ func (l *Log) OnSync(f func(path string, size int64)) {
 	}
 }
 
-// MoveBlocks has the log look for its blocks in another folder, as if the server's layout had changed.
-func (l *Log) MoveBlocks(dir string) {
-	l.blocks = natsblock.FilesOf(dir)
-	l.blocks.Dir, l.blocks.Stream = dir, l.name
-}
+// BlockFolder is the folder of the log's blocks.
+func (l *Log) BlockFolder() string { return l.blocks.Dir }
 
 // ExpireBefore moves the start of the log to a sequence, wherever in a block that is.
 func (l *Log) ExpireBefore(ctx context.Context, seq uint64) error { return l.moveStart(ctx, seq) }

@@ -26,8 +26,8 @@ func (l *Log) Messages(ctx context.Context, from, to uint64) iter.Seq2[[]Message
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		for p := range l.pages(ctx, from, to) {
-			for i := range p.messages {
-				p.messages[i].Header = p.messages[i].writtenHeader()
+			for i, m := range p.messages {
+				p.messages[i] = m.AsWritten()
 			}
 			if (len(p.messages) > 0 || p.err != nil) && !yield(p.messages, p.err) {
 				return
@@ -51,6 +51,12 @@ func (l *Log) messagesOf(run []entry) []Message {
 		list[i] = l.message(&run[i])
 	}
 	return list
+}
+
+// AsWritten returns the message with its headers as they stand on the log.
+func (m Message) AsWritten() Message {
+	m.Header = m.writtenHeader()
+	return m
 }
 
 // writtenHeader returns the headers as they stand on the log. Readers restore the headers that the short form leaves out.

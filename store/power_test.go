@@ -175,16 +175,18 @@ func TestSelfTestOnAFullDisk(t *testing.T) {
 	mustOpen(t, store.WithLayout(o, t.TempDir()))
 }
 
-// TestLayoutGuard has the blocks in an unknown place after the start: the log refuses, and nothing that was answered is lost.
+// TestLayoutGuard moves the folder of the blocks after the start: the log refuses, and no answered event is lost.
 func TestLayoutGuard(t *testing.T) {
 	o := options(t.TempDir())
 	s := mustOpen(t, o)
 	p := storetest.NewProjection()
 	a := storetest.MustAppender(t, s.Events(), p)
 	storetest.MustAdd(t, a, "a", 3)
-	elsewhere := t.TempDir()
-	mustWrite(t, filepath.Join(elsewhere, "1.blk"), []byte("stale"))
-	s.Events().MoveBlocks(elsewhere)
+	folder := s.Events().BlockFolder()
+	if err := errors.Join(os.Rename(folder, filepath.Join(t.TempDir(), "blocks")), os.Mkdir(folder, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	mustWrite(t, filepath.Join(folder, "1.blk"), []byte("stale"))
 	for _, name := range []string{"b", "c"} {
 		got, err := a.Submit(t.Context(), storetest.Add(name))
 		if err == nil {

@@ -50,6 +50,6 @@ folder not usable, 6 damage, 7 salvage incomplete, 8 damaged state. See docs/ref
   ledge log -f --data-dir data`,
 		Version: version,
 	}, newServe(), newLog(), newHistory(), newVerify(), newBackup(), newRestore(), newSalvage(), newRebuild(), newArchive(), newSecrets(),
-		newCA(), newCurve(), newCheckpoint(), newProve(), newExport(), newKey(), newUser(), newToken(), newWhy(), newHealth(), newConfig(),
-		newVersion(), newMan())
+		newCA(), newCurve(), newCheckpoint(), newProve(), newExport(), newKey(), newUser(), newToken(), newReplay(), newWhy(), newHealth(),
+		newConfig(), newVersion(), newMan())
 }

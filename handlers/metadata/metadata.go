@@ -30,17 +30,22 @@ type service struct {
 	listed map[string]bool
 }
 
-// New returns core-metadata on a state that is read with state and changed with log, its users and tokens with identities. Histories
-// are read from past, checkpoints and tiles from tree.
-func New(
-	o handlers.Options, state entities.Reader, log handlers.Submitter, identities Identities, past history.Source, tree Transparency,
-) http.Handler {
+// Ledger is the log of changes, as the routes below /ledger have it.
+type Ledger struct {
+	Past    history.Source // histories are read from it
+	Tree    Transparency
+	Replays Replays
+}
+
+// New returns core-metadata on a state that is read with state and changed with log, its users and tokens with identities.
+func New(o handlers.Options, state entities.Reader, log handlers.Submitter, identities Identities, ledger Ledger) http.Handler {
 	s := handlers.NewService(o)
 	api := service{API: s.API(handlers.V2), state: state, log: log, listed: newListed(o)}
 	api.Serve(slices.Concat(api.profileRoutes(), api.profilePartRoutes(), deviceRoutes(api, v2.OfDevice), api.serviceRoutes(), api.watcherRoutes(),
-		api.unitRoutes(), histories{api.API, past}.routes(), newTransparency(api, tree).routes()))
+		api.unitRoutes(), histories{api.API, ledger.Past}.routes(), newTransparency(api, ledger.Tree).routes()))
 	u := newUsers(api, identities)
-	u.Serve(slices.Concat(u.userRoutes(), u.tokenRoutes(), histories{u.API, past}.identityRoutes()), u.RefuseKey)
+	u.Serve(slices.Concat(u.userRoutes(), u.tokenRoutes(), histories{u.API, ledger.Past}.identityRoutes(),
+		busReplays{u.API, ledger.Replays}.routes()), u.RefuseKey)
 	api.RouteDocument(document)
 	return s
 }

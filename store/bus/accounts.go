@@ -71,7 +71,7 @@ func servesEdgeX() *server.Permissions {
 	}
 }
 
-// readsHistory are the permissions in [feedAccount]: all that JetStream offers for reading streams and for consumers. A client
+// readsHistory are the permissions in [feedAccount]: all that JetStream offers for reading streams and for consumers, and replays. A client
 // cannot create, change, purge or delete a stream, and cannot publish anything else.
 func readsHistory() *server.Permissions {
 	return &server.Permissions{
@@ -79,7 +79,7 @@ func readsHistory() *server.Permissions {
 			"$JS.API.INFO", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST", "$JS.API.STREAM.INFO.*", "$JS.API.STREAM.MSG.GET.*",
 			"$JS.API.CONSUMER.>", "$JS.ACK.>", "$JS.FC.>",
 		}},
-		Subscribe: &server.SubjectPermission{Allow: []string{prefix + ">", "_INBOX.>"}},
+		Subscribe: &server.SubjectPermission{Allow: []string{prefix + ">", replayed + ">", "_INBOX.>"}},
 	}
 }
 

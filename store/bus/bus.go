@@ -128,6 +128,8 @@ type Bus struct {
 	edgex  *EdgeX
 	others []net.Listener // of clients that do not speak NATS
 
+	replays *Replays
+
 	mu     sync.Mutex // guards the fields below
 	server *server.Server
 	conn   *nats.Conn
@@ -151,7 +153,7 @@ func Open(ctx context.Context, o Options, logs ...*store.Appender) (*Bus, error)
 	for _, a := range logs {
 		b.copies = append(b.copies, newCopier(b, a))
 	}
-	b.edgex = newEdgeX(b, logs)
+	b.edgex, b.replays = newEdgeX(b, logs), &Replays{bus: b}
 	ctx, b.stop = context.WithCancel(context.Background())
 	b.alive = ctx
 	b.running.Go(func() { b.run(ctx) })
@@ -266,7 +268,7 @@ func (b *Bus) now() (*server.Server, *nats.Conn) {
 // serverOptions are those of a stock server that listens nowhere itself: [gate] hands it the connections.
 func (b *Bus) serverOptions() (*server.Options, error) {
 	o := &server.Options{}
-	if err := o.ProcessConfigString(accounts(b.secret, b.prefixes(), b.o.Login == nil)); err != nil {
+	if err := o.ProcessConfigString(accounts(b.secret, prefixesOf(b), b.o.Login == nil)); err != nil {
 		return nil, fmt.Errorf("nats bus: accounts: %w", err)
 	}
 	o.ServerName, o.DisableJetStreamBanner = "ledge", true
@@ -282,8 +284,8 @@ func (b *Bus) serverOptions() (*server.Options, error) {
 	return o, nil
 }
 
-// prefixes begin the subjects of the logs.
-func (b *Bus) prefixes() (list []string) {
+// prefixesOf returns the beginnings of the subjects of the logs.
+func prefixesOf(b *Bus) (list []string) {
 	for _, c := range b.copies {
 		list = append(list, c.log.Prefix())
 	}

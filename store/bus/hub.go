@@ -31,7 +31,7 @@ func (h *Hub) join(o *server.Options) {
 		LocalAccount: feedAccount, URLs: h.URLs, TLS: h.URLs[0].Scheme == "tls",
 		// The hub may not send these. Its consumers and their acknowledgements pass.
 		DenyImports: []string{
-			prefix + ">", ingest + ">", edgexSubjects, "$JS.API.>",
+			prefix + ">", ingest + ">", replayed + ">", edgexSubjects, "$JS.API.>",
 			api + "STREAM.CREATE.>", api + "STREAM.UPDATE.>", api + "STREAM.DELETE.>", api + "STREAM.PURGE.>", api + "STREAM.RESTORE.>",
 			api + "STREAM.SNAPSHOT.>", api + "STREAM.MSG.DELETE.>", api + "STREAM.PEER.>", api + "STREAM.LEADER.>",
 			api + "ACCOUNT.>", api + "META.>", api + "SERVER.>",

@@ -52,6 +52,23 @@ func (m *memory) reserve(subject string, n int64) {
 	m.queued += n * copies
 }
 
+// awaitRoom waits until no more than replayPending waits. The server ends a connection that does not read within writeWait.
+func (m *memory) awaitRoom(ctx context.Context) error {
+	for ctx.Err() == nil {
+		m.mu.Lock()
+		if s, _ := m.bus.now(); s != nil && m.queued > replayPending {
+			m.measure(s)
+		}
+		room := m.queued <= replayPending
+		m.mu.Unlock()
+		if room {
+			return nil
+		}
+		pauseFor(restStep, ctx.Done())
+	}
+	return ctx.Err()
+}
+
 // watch measures again and again: messages for consumers are not reserved.
 func (m *memory) watch(ctx context.Context) {
 	tick := time.NewTicker(measureEvery)

@@ -81,7 +81,8 @@ func (c *Client) dial(ctx context.Context) (net.Conn, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 	if err != nil {
 		socket := filepath.Join(c.dir, datadir.AdminSocketFile)
-		return nil, fmt.Errorf("ask the running server at %s: %w: %w; run as the user of the server, or stop it first", socket, ErrAway, err)
+		const says = "ask the running server at %s: %w: %w; run as the user of the server, or stop it first"
+		return nil, fmt.Errorf(says, socket, ErrAway, err)
 	}
 	if err := checkServer(c.dir, conn.(*net.UnixConn)); err != nil {
 		conn.Close()
@@ -122,7 +123,7 @@ func (s *Socket) serveAPI(c net.Conn, h http.Handler) error {
 	defer context.AfterFunc(s.ctx, func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), timeout)
 		defer cancel()
-		_ = srv.Shutdown(ctx) // what is under way after that is cut off
+		_ = srv.Shutdown(ctx) // a request that takes longer is cut off
 		srv.Close()
 	})()
 	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {

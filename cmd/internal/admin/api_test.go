@@ -67,7 +67,11 @@ func TestAPI(t *testing.T) {
 // TestAPIOfAnotherServer asks a server that gives a reason in place of HTTP, and one that says nothing at all.
 func TestAPIOfAnotherServer(t *testing.T) {
 	t.Parallel()
-	for reply, says := range map[string]string{`{"error":"no","away":true}` + "\n": "not available: no", "": "not available", "HTTP/1.1 200 OK\r\n\r\n": "not available"} {
+	for reply, says := range map[string]string{
+		`{"error":"no","away":true}` + "\n": "not available: no",
+		"":                                  "not available",
+		"HTTP/1.1 200 OK\r\n\r\n":           "not available",
+	} {
 		dir := t.TempDir()
 		l, err := net.Listen("unix", filepath.Join(dir, datadir.AdminSocketFile))
 		mustDo(t, err)
@@ -81,7 +85,8 @@ func TestAPIOfAnotherServer(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://core-data/", nil)
 		mustDo(t, err)
-		if _, err := (&Client{dir}).API().Do(r); err == nil || !strings.Contains(err.Error(), says) || errors.Is(err, os.ErrDeadlineExceeded) {
+		_, err = (&Client{dir}).API().Do(r)
+		if err == nil || !strings.Contains(err.Error(), says) || errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%q: got %v", reply, err)
 		}
 		cancel()

@@ -56,7 +56,8 @@ type Socket struct {
 // Available says whether this system has the socket. On Windows a file mode does not keep other users away from it.
 const Available = runtime.GOOS != "windows"
 
-// Open listens in the data folder dir, and has answer answer the requests, and apis those to the REST APIs. It replaces a socket that a crash has left. The caller
+// Open listens in the data folder dir. answer answers the requests, and apis serves the REST APIs. Open replaces a socket after a crash.
+// The caller
 // has the lock of the folder.
 func Open(dir string, logger *slog.Logger, answer Handler, apis APIs) (*Socket, error) {
 	if err := os.Remove(filepath.Join(dir, datadir.AdminSocketFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -22,7 +22,7 @@ func (p *Server) openAdmin() {
 	if !admin.Available {
 		return
 	}
-	s, err := admin.Open(p.Config.DataDir, p.Logger, p.administer, p.apisAs)
+	s, err := admin.Open(p.Config.DataDir, p.Logger, p.administer, func(actor string) http.Handler { return apisAs(p, actor) })
 	if err != nil {
 		p.Logger.Warn("local commands such as ledge user and ledge log work only while this server is stopped", "error", err)
 		return
@@ -99,8 +99,8 @@ func (p *Server) administer(ctx context.Context, actor string, r admin.Request, 
 // localOrigin is the origin of events whose request came by the admin socket.
 const localOrigin = "internal"
 
-// apisAs returns the REST APIs in the name of a local actor, who has the role admin.
-func (p *Server) apisAs(actor string) http.Handler {
+// apisAs returns the REST APIs in the name of a local actor, with the role admin.
+func apisAs(p *Server, actor string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch one := p.servers.byName[r.Host]; {
 		case !p.running.Load():
@@ -108,7 +108,7 @@ func (p *Server) apisAs(actor string) http.Handler {
 		case one == nil || r.Host == services.Console:
 			http.Error(w, fmt.Sprintf("%.80q is not the name of a REST service", r.Host), http.StatusNotFound)
 		default:
-			p.serviceAs(r.Host, domain.Identity{Actor: actor, Role: domain.Admin}, localOrigin).ServeHTTP(w, r)
+			serviceAs(p, r.Host, domain.Identity{Actor: actor, Role: domain.Admin}, localOrigin).ServeHTTP(w, r)
 		}
 	})
 }

@@ -50,11 +50,11 @@ func newEvents(p *Server) *edgex.Events {
 
 // coreDataAs serves core-data in the name of the bus.
 func coreDataAs(p *Server, as domain.Identity) http.Handler {
-	return p.serviceAs(services.Data, as, busOrigin)
+	return serviceAs(p, services.Data, as, busOrigin)
 }
 
 // serviceAs serves a REST service to an identity in the process. origin is the address of the events.
-func (p *Server) serviceAs(name string, as domain.Identity, origin string) http.Handler {
+func serviceAs(p *Server, name string, as domain.Identity, origin string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(access.WithIdentity(r.Context(), as))
 		r.RemoteAddr = origin

@@ -75,7 +75,7 @@ var levels = [][]string{
 	{"certs", "logging"},
 	{"datadir"},
 	{"admin", "config", "node"},
-	{"identities", "logs", "retention", "secure"},
+	{"identities", "logs", "rest", "retention", "secure"},
 	{"audit", "channels", "check"},
 	{"backup", "metrics", "registry"},
 	{"consolesource"},
