@@ -13,6 +13,7 @@ import (
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/domain"
+	"ledge/domain/moment"
 	"ledge/handlers/identity"
 )
 
@@ -61,7 +62,7 @@ over in that time.` + besideServer,
 		Example: "  ledge token rotate pos-7 --overlap 7d\n  ledge token rotate pos-7 --overlap 0   # the old secret is known to others"}
 	overlap := c.Flags().String("overlap", "24h", "how long the old secret stays valid, such as 24h or 7d; 0 revokes it at once")
 	return administering(c, 1, func(c *cobra.Command, _ *config.Config, name string, do func(admin.Request) (admin.Answer, error)) error {
-		d, err := config.ParseDuration(*overlap)
+		d, err := moment.ParseDuration(*overlap)
 		if err != nil || d < 0 || d > identity.MostLifetime {
 			return exit.With(exit.Usage, fmt.Errorf("--overlap: %q is not a time; write it as 24h or 7d, at most 36500d, or 0", *overlap))
 		}
@@ -110,7 +111,7 @@ func newTokenList() *cobra.Command {
 
 // parseLifetime reads a duration that is a lifetime.
 func parseLifetime(s string) (time.Duration, error) {
-	d, err := config.ParseDuration(s)
+	d, err := moment.ParseDuration(s)
 	if err != nil || d <= 0 || d > identity.MostLifetime {
 		return 0, fmt.Errorf("%q is no lifetime; write it as 90d or 12h, at most 36500d", s)
 	}

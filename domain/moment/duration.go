@@ -10,7 +10,7 @@ import (
 
 const oneDay = 24 * time.Hour
 
-// longDuration is a sign, weeks, days, and the rest, which time.ParseDuration reads.
+// longDuration is a sign, weeks, days, and what time.ParseDuration reads.
 var longDuration = regexp.MustCompile(`^([+-]?)(?:([0-9]+(?:\.[0-9]+)?)w)?(?:([0-9]+(?:\.[0-9]+)?)d)?([0-9.].*)?$`)
 
 // ParseDuration reads a duration as time.ParseDuration does. It may begin with weeks and days.

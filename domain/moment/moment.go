@@ -20,7 +20,7 @@ func Parse(text string, now time.Time) (Moment, error) {
 	}
 	t, err := ParseTime(text, now)
 	if err != nil || text == "0" { // a duration of Go
-		const says = "%.80q is neither a sequence nor a time; write it as 4711, 2026-11-21T07:42:05Z, 2026-11-21, or how long ago, as 2h or 7d"
+		const says = "%.80q is neither a sequence nor a time; write it as 4711, 2026-11-21T07:42:05Z, 2026-11-21, or how long ago, as 2h"
 		return Moment{}, fmt.Errorf(says, text)
 	}
 	return Moment{Time: t}, nil

@@ -3,6 +3,8 @@ package config
 import (
 	"testing"
 	"time"
+
+	"ledge/domain/moment"
 )
 
 func TestDurations(t *testing.T) {
@@ -15,7 +17,7 @@ func TestDurations(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "d", "1d-2h", "--1d", "+-1d", "1", "1dd", "oneDay", "NaNd", "Infd", "1e300d", "36500000d", "h1d", "1d1", "1d1w", "w", "1w1w", "1w-1d", "9999999w"} {
-		if d, err := ParseDuration(text); err == nil {
+		if d, err := moment.ParseDuration(text); err == nil {
 			t.Errorf("%q is taken as %v", text, d)
 		}
 	}
@@ -28,7 +30,7 @@ func TestDurationsArePrinted(t *testing.T) {
 		"1d10s": oneDay + 10*time.Second, "10h": 10 * time.Hour, "1.5s": 1500 * time.Millisecond, "-1h": -time.Hour,
 	} {
 		printed := duration(d)
-		back, err := ParseDuration(printed.String())
+		back, err := moment.ParseDuration(printed.String())
 		if err != nil || back != d || printed.String() != text {
 			t.Errorf("%v is printed as %q, want %q; read as %v, %v", d, printed.String(), text, back, err)
 		}

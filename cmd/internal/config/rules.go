@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"ledge/domain/moment"
 )
 
 // Rules say which data events go when; for each, the first rule whose pattern it matches is the one that holds.
@@ -99,7 +101,7 @@ func parseRule(fields []string) (r Rule, err error) {
 		r.text[name] = value
 		switch name {
 		case LimitAge:
-			if r.Age, err = ParseDuration(value); err != nil || r.Age < time.Second {
+			if r.Age, err = moment.ParseDuration(value); err != nil || r.Age < time.Second {
 				return r, fmt.Errorf("%q is no age; write it as age=24h, 1s or more", f)
 			}
 		case LimitBytes:

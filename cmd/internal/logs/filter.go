@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"ledge/cmd/internal/config"
+	"ledge/domain/moment"
 	"ledge/store"
 )
 
@@ -48,10 +48,10 @@ func (f *Filter) AddTo(flags *pflag.FlagSet) {
 // Check reads the flags as of now.
 func (f *Filter) Check(flags *pflag.FlagSet, now time.Time) (err error) {
 	f.fromGiven, f.lastGiven, f.Last = flags.Changed("from"), flags.Changed("last"), -1
-	if f.Since, err = parseMoment(f.sinceText, now); err != nil {
+	if f.Since, err = moment.ParseTime(f.sinceText, now); err != nil {
 		return fmt.Errorf("--since: %w", err)
 	}
-	if f.until, err = parseMoment(f.untilText, now); err != nil {
+	if f.until, err = moment.ParseTime(f.untilText, now); err != nil {
 		return fmt.Errorf("--until: %w", err)
 	}
 	if _, err := path.Match(f.kind, ""); err != nil {
@@ -75,22 +75,6 @@ func (f *Filter) Check(flags *pflag.FlagSet, now time.Time) (err error) {
 		f.Last = 0
 	}
 	return nil
-}
-
-// parseMoment reads a time, or how long before now it was. Empty is the zero time.
-func parseMoment(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if d, err := config.ParseDuration(text); err == nil && d >= 0 {
-		return now.Add(-d), nil
-	}
-	for _, layout := range []string{time.RFC3339, time.DateTime, time.DateOnly} {
-		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
-			return t, nil
-		}
-	}
-	return time.Time{}, fmt.Errorf("%q is no time; write it as 2026-11-21T07:42:05Z, 2026-11-21, or how long ago, as 2h or 7d", text)
 }
 
 // matches reports whether a message is chosen, but for -n.
