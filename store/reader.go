@@ -187,6 +187,24 @@ func (l *logReader) RecordedAt(ctx context.Context, seq uint64) (r domain.Record
 	return r, false, ctx.Err()
 }
 
+// MessageAt returns the message at a sequence as [Log.ReadRaw] does; ok is false if there is nothing, or nothing any more. It costs as
+// much as RecordedAt.
+func (l *Log) MessageAt(ctx context.Context, seq uint64) (m Message, ok bool, err error) {
+	if last, _ := l.Last(); seq == 0 || seq > last || seq < l.First() {
+		return m, false, nil
+	}
+	var found []Message
+	b := l.blockReader(seq, seq, oneChunk)
+	b.seeks = true
+	_ = b.read(ctx, func(p page) bool { found = append(found, p.messages...); return true })
+	if len(found) == 1 && found[0].Seq == seq {
+		return found[0], true, nil
+	}
+	l.offsets.forget()
+	m, err = l.one(ctx, seq)
+	return m, err == nil && m.Seq == seq, err
+}
+
 type decoded struct {
 	events []domain.Recorded
 	err    error

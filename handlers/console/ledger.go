@@ -11,12 +11,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/domain/eventlog"
 	"ledge/handlers/console/web"
 )
 
@@ -24,13 +24,13 @@ import (
 type Ledger interface {
 	// Logs are all logs with what is on them.
 	Logs() []LogSpan
-	// Back calls each for the events of a log from a sequence on backwards, the newest first, until each returns false, at most so many
-	// of them, or the log begins. next is the sequence where a reader goes on; 0 if the log begins.
-	Back(ctx context.Context, log string, from uint64, most int, each func(Entry) bool) (next uint64, err error)
-	// Entry returns one event with its data; ok is false if it is not on the log.
-	Entry(ctx context.Context, log string, seq uint64) (e Entry, ok bool, err error)
-	// Since returns the first sequence that was recorded at a time or later, or the one after the last.
-	Since(ctx context.Context, log string, at time.Time) (uint64, error)
+	// Page returns the events that a query chooses.
+	Page(ctx context.Context, q eventlog.Query) (eventlog.Page, error)
+	// Event returns one event with its headers and its chain hash.
+	Event(ctx context.Context, log string, seq uint64) (eventlog.Event, error)
+	// Explain decodes an event. detail is the most important part of the event in a line; undecodable says why this version cannot read
+	// the event, "" if it can.
+	Explain(e eventlog.Event) (detail, undecodable string)
 	// Verify begins to verify all logs in the name of an actor, unless that is under way.
 	Verify(actor string)
 	// Verification is the one that is under way, or else the last.
@@ -44,32 +44,18 @@ type LogSpan struct {
 	Chain       string // of the last event, in hexadecimal digits
 }
 
-// Entry is an event on a log.
+// Entry is an event on a log, without its data.
 type Entry struct {
-	Log   string // its name
-	Seq   uint64
-	Stamp domain.Stamp
-	Type  string // such as device.added/1
-	// Subject is that of the log: of most events the kind of the entity, its name and what happened to it; of readings the profile, the
-	// device and the resource.
-	Subject []string
-	// Explain decodes the event. detail is what is worth a look at once; undecodable says why this version cannot read the event, "" if it can.
-	Explain             func() (detail, undecodable string)
-	Detail, Undecodable string // set by explain
-
-	// The rest is set by [Ledger.Entry] only.
-	Headers     [][2]string
-	ContentType string
-	Data        []byte // not longer than MostEntryData
-	Size        int    // of the whole data
-	Changes     domain.Changes
-	Chain       string // in hexadecimal digits, as computed from the event and the one before
+	eventlog.Event
+	Detail, Undecodable string // see [Ledger].Explain
 }
 
-// explain decodes the event, and frees its data.
-func (e *Entry) explain() {
-	e.Detail, e.Undecodable = e.Explain()
-	e.Explain = nil
+// newEntry decodes an event, and frees its data.
+func newEntry(ledger Ledger, e eventlog.Event) Entry {
+	entry := Entry{Event: e}
+	entry.Detail, entry.Undecodable = ledger.Explain(e)
+	entry.Wire.Data = nil
+	return entry
 }
 
 // MostEntryData is how much of the data of one event is shown, in bytes.
@@ -106,8 +92,9 @@ func (v Verification) Percent() uint64 {
 const (
 	// ledgerRows is how many events a page lists.
 	ledgerRows = 50
-	// mostLookedAt bounds the events that one request of the ledger reads.
-	mostLookedAt = 2000
+	// mostLookedAt bounds the events that one request of the ledger reads, and mostLookedBytes the size of them in bytes.
+	mostLookedAt    = 2000
+	mostLookedBytes = 256 << 20
 )
 
 // ledgerPages are the pages of the logs.
@@ -128,6 +115,7 @@ func (s ledgerPages) Routes() []web.Route {
 // ledgerFilter is what the query asks for.
 type ledgerFilter struct {
 	Log, Kind, Name, Type, Actor string
+	Exact                        bool // the name is the whole name
 	Period                       web.Period
 }
 
@@ -143,6 +131,8 @@ type ledgerData struct {
 	Next     string // the address where the rows go on; "" at the end
 	NewestAt string // the address of the newest
 	Full     bool   // the page is full; else the reader has reached the limit of events per request
+	// Incomplete explains why events are missing; "" if none is.
+	Incomplete string
 }
 
 type ledgerRow struct {
@@ -161,11 +151,7 @@ func (s ledgerPages) showLedger(c *gin.Context) error {
 	d.Filter.Log = d.Span.Name
 	status := d.Filter.Period.Status()
 	if status == http.StatusOK {
-		start, err := s.ledgerStart(c, &d)
-		if err == nil {
-			err = s.readLedger(c, &d, start)
-		}
-		if err != nil {
+		if err := s.readLedger(c, &d); err != nil {
 			return err
 		}
 	}
@@ -178,7 +164,7 @@ func (s ledgerPages) showLedger(c *gin.Context) error {
 
 func filterOf(c *gin.Context) ledgerFilter {
 	text := func(name string) string { return web.FilterText(c, name) }
-	return ledgerFilter{text("log"), text("kind"), text("name"), text("type"), text("actor"), web.PeriodOf(c)}
+	return ledgerFilter{text("log"), text("kind"), text("name"), text("type"), text("actor"), c.Query("exact") != "", web.PeriodOf(c)}
 }
 
 // entityKinds are those that subjects begin with.
@@ -187,61 +173,55 @@ func entityKinds() []web.Option {
 		"notification", "cleanup", "callbacks", "replays", "request")...)
 }
 
-// ledgerStart is the sequence that the rows begin at, 0 if there is none.
-func (s ledgerPages) ledgerStart(c *gin.Context, d *ledgerData) (uint64, error) {
+// readLedger reads the rows of a page.
+func (s ledgerPages) readLedger(c *gin.Context, d *ledgerData) error {
 	f := &d.Filter
 	d.Filtered = f.Kind+f.Name+f.Type+f.Actor != "" || f.Period.Given()
-	start := d.Span.Last
-	d.Newest = true
-	if f.Period.To != "" {
-		next, err := s.ledger.Since(c.Request.Context(), d.Span.Name, f.Period.Last)
-		if err != nil {
-			return 0, err
-		}
-		start, d.Newest = min(start, max(next, 1)-1), false
+	d.Newest = f.Period.To == ""
+	d.NewestAt = "/ledger?" + f.query().Encode()
+	q := eventlog.Query{Log: d.Span.Name, Filter: f.events(), Limit: ledgerRows, Newest: true, Looks: mostLookedAt, Bytes: mostLookedBytes}
+	if at, err := strconv.ParseUint(c.Query("at"), 10, 64); err == nil && at > 0 && at < d.Span.Last {
+		q.To, d.Newest = at, false
 	}
-	if at, err := strconv.ParseUint(c.Query("at"), 10, 64); err == nil && at < start {
-		start, d.Newest = at, false
-	}
-	return start, nil
-}
-
-func (s ledgerPages) readLedger(c *gin.Context, d *ledgerData, start uint64) error {
-	d.NewestAt = "/ledger?" + d.Filter.query().Encode()
-	if start == 0 {
-		return nil
+	if !d.Filtered {
+		q.Looks = ledgerRows
 	}
 	if err := s.Memory(c).Hold(web.LogWork); err != nil {
 		return err
 	}
 	defer s.Memory(c).Release()
-	most := mostLookedAt
-	if !d.Filtered {
-		most = ledgerRows
+	q.Each = func(e eventlog.Event) {
+		entry := newEntry(s.ledger, e)
+		d.Rows = append(d.Rows, ledgerRow{entry, fmt.Sprintf("/ledger/%s/%d", d.Span.Name, e.Seq), entityPath(entry)})
 	}
-	var stop uint64
-	next, err := s.ledger.Back(c.Request.Context(), d.Span.Name, start, most, func(e Entry) bool {
-		d.Looked++
-		if e.Stamp.At.Before(d.Filter.Period.First) {
-			stop = e.Seq
-			return false
-		}
-		if d.Filter.keeps(e) {
-			e.explain()
-			d.Rows = append(d.Rows, ledgerRow{e, fmt.Sprintf("/ledger/%s/%d", d.Span.Name, e.Seq), entityPath(e)})
-		}
-		return len(d.Rows) < ledgerRows
-	})
+	page, err := s.ledger.Page(c.Request.Context(), q)
 	if err != nil {
 		return err
 	}
-	d.Full = len(d.Rows) == ledgerRows
-	if next > 0 && stop == 0 {
-		q := d.Filter.query()
-		q.Set("at", strconv.FormatUint(next, 10))
-		d.Next = "/ledger?" + q.Encode()
+	d.Looked, d.Full, d.Incomplete = page.Looked, len(d.Rows) == ledgerRows, page.Incomplete
+	if page.Next > 0 {
+		at := f.query()
+		at.Set("at", strconv.FormatUint(page.Next, 10))
+		d.Next = "/ledger?" + at.Encode()
 	}
 	return nil
+}
+
+// events returns the filter of the events. The texts of type, actor and, unless it is exact, name are parts of theirs.
+func (f ledgerFilter) events() eventlog.Filter {
+	e := eventlog.Filter{
+		Type: eventlog.Containing(f.Type), Actor: eventlog.Containing(f.Actor), Entity: f.Kind, Name: eventlog.Containing(f.Name), AnyCase: true,
+	}
+	if f.Exact {
+		e.Name, e.ExactName = f.Name, true
+	}
+	if f.Period.From != "" {
+		e.Since = f.Period.First
+	}
+	if f.Period.To != "" {
+		e.Until = f.Period.Last.Add(1)
+	}
+	return e
 }
 
 // query is the filter as the query of an address.
@@ -254,48 +234,31 @@ func (f ledgerFilter) query() url.Values {
 			q.Set(name, value)
 		}
 	}
+	if f.Exact {
+		q.Set("exact", "true")
+	}
 	return q
 }
 
-// keeps reports whether an event passes the filter.
-func (f ledgerFilter) keeps(e Entry) bool {
-	kind, name := subjectOf(e)
-	has := func(text, part string) bool {
-		return part == "" || strings.Contains(strings.ToLower(text), strings.ToLower(part))
-	}
-	return (f.Kind == "" || f.Kind == kind) && has(name, f.Name) && has(e.Type, f.Type) && has(e.Stamp.Actor, f.Actor)
-}
-
-// subjectOf is what an event is about. A reading is about its device.
-func subjectOf(e Entry) (kind, name string) {
-	if len(e.Subject) < 2 {
-		return strings.Join(e.Subject, " "), ""
-	}
-	switch kind, name = e.Subject[0], e.Subject[1]; {
-	case e.Log == "readings" && strings.HasSuffix(e.verb(), "ed") && len(e.Subject) == 3 && !strings.HasPrefix(e.Type, "events."):
-		kind = "device"
-	case e.Log == "notifications" && kind != "cleanup":
-		kind = "notification"
-	}
-	return kind, name
-}
+// Type is the type of the event, such as device.added/1.
+func (e Entry) Type() string { return e.Wire.Type }
 
 // Kind is the kind of the entity that the event is about.
-func (e Entry) Kind() string { kind, _ := subjectOf(e); return kind }
+func (e Entry) Kind() string { kind, _ := e.Entity(); return kind }
 
 // Name is the name of that entity.
-func (e Entry) Name() string { _, name := subjectOf(e); return name }
+func (e Entry) Name() string { _, name := e.Entity(); return name }
 
 // What is what has happened, such as device added.
 func (e Entry) What() string { return strings.ReplaceAll(e.verb(), ".", " ") }
 
 // verb is the type without its version.
-func (e Entry) verb() string { what, _, _ := strings.Cut(e.Type, "/"); return what }
+func (e Entry) verb() string { return eventlog.VerbOf(e.Wire.Type) }
 
 // Resource is that of a reading; "" if there is none.
 func (e Entry) Resource() string {
-	if e.Log == "readings" && len(e.Subject) == 3 && e.Kind() == "device" {
-		return e.Subject[2]
+	if e.Log == eventlog.Readings && len(e.Wire.Subject) == 3 && e.Kind() == "device" {
+		return e.Wire.Subject[2]
 	}
 	return ""
 }
@@ -306,7 +269,7 @@ func entityPath(e Entry) string {
 	for _, k := range historyKinds {
 		lists[k.Entity] = k.Path + "/"
 	}
-	kind, name := subjectOf(e)
+	kind, name := e.Entity()
 	list, ok := lists[kind]
 	removed := strings.HasSuffix(e.verb(), ".removed")
 	switch {
@@ -321,6 +284,7 @@ func entityPath(e Entry) string {
 type eventData struct {
 	Entry
 	Entity        string
+	Size          int    // of the data in bytes
 	Text          string // the data if it is text
 	Cut           bool
 	Differences   []difference
@@ -338,28 +302,28 @@ func (s ledgerPages) ledgerEvent(c *gin.Context) error {
 	if err != nil || at < 0 {
 		return s.ShowError(c, http.StatusNotFound, "There is no such event. Choose one from the ledger.")
 	}
-	var e Entry
-	var ok bool
+	var e eventlog.Event
 	if err = s.Memory(c).Hold(web.LogWork); err == nil {
-		e, ok, err = s.ledger.Entry(c.Request.Context(), log, seq)
+		e, err = s.ledger.Event(c.Request.Context(), log, seq)
+	}
+	if domain.CodeOf(err) == domain.NotFound {
+		return s.ShowError(c, http.StatusNotFound, web.Sentence(err.Error()))
 	}
 	if err != nil {
 		return err
 	}
-	if !ok {
-		return s.ShowError(c, http.StatusNotFound,
-			fmt.Sprintf("Event %d is not on the log of %s: it has %d to %d.", seq, log, spans[at].First, spans[at].Last))
-	}
-	e.explain()
-	d := eventData{Entry: e, Entity: entityPath(e), Text: readable(e), Cut: e.Size > len(e.Data)}
-	d.Differences = differences(e.Changes, eventBounds, indented, nil)
+	data := e.Wire.Data
+	begin := data[:min(len(data), MostEntryData)]
+	entry := newEntry(s.ledger, e)
+	d := eventData{Entry: entry, Entity: entityPath(entry), Size: len(data), Text: readable(begin, len(data))}
+	d.Cut = len(data) > len(begin)
+	d.Differences = differences(changesIn(data), eventBounds, indented, nil)
 	if seq > spans[at].First {
 		d.Before = fmt.Sprintf("/ledger/%s/%d", log, seq-1)
 	}
 	if seq < spans[at].Last {
 		d.After = fmt.Sprintf("/ledger/%s/%d", log, seq+1)
 	}
-	d.Data, d.Changes = nil, domain.Changes{}
 	s.Memory(c).Release()
 	return s.Show(c, http.StatusOK, "event", web.Page{Title: fmt.Sprintf("Event %d", seq), Data: d})
 }
@@ -413,13 +377,22 @@ func indented(raw json.RawMessage) string {
 	return b.String()
 }
 
-// readable is the data of an event if it is text; JSON is indented.
-func readable(e Entry) string {
-	if e.Size == len(e.Data) && json.Valid(e.Data) {
-		return indented(e.Data)
+// readable is the beginning of the data of an event if it is text; JSON is indented. size is that of all data.
+func readable(data []byte, size int) string {
+	if size == len(data) && json.Valid(data) {
+		return indented(data)
 	}
-	if utf8.Valid(e.Data) {
-		return string(e.Data)
+	if utf8.Valid(data) {
+		return string(data)
 	}
 	return ""
+}
+
+// changesIn finds what an event says it has changed.
+func changesIn(data []byte) domain.Changes {
+	var e struct {
+		Changes domain.Changes `json:"changes"`
+	}
+	_ = json.Unmarshal(data, &e) // an event without changes has none
+	return e.Changes
 }

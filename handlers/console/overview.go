@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/domain/eventlog"
 	"ledge/handlers"
 	"ledge/handlers/console/web"
 	"ledge/handlers/entities"
@@ -182,17 +183,19 @@ func (s overviewPage) recent(ctx context.Context, log LogSpan, role domain.Role)
 	if auditor {
 		most = mostRecent
 	}
-	_, err = s.ledger.Back(ctx, log.Name, log.Last, most, func(e Entry) bool {
-		kind := e.Kind()
-		if kind != "user" && kind != "token" || auditor {
-			e.explain()
-			one := recentChange{Entry: e, Entity: entityPath(e)}
-			if auditor {
-				one.Path = "/ledger/" + url.PathEscape(log.Name) + "/" + strconv.FormatUint(e.Seq, 10)
-			}
-			list = append(list, one)
+	q := eventlog.Query{Log: log.Name, Limit: most, Looks: most, Bytes: mostLookedBytes, Newest: true}
+	q.Each = func(event eventlog.Event) {
+		kind, _ := event.Entity()
+		if len(list) == mostRecent || (kind == "user" || kind == "token") && !auditor {
+			return
 		}
-		return len(list) < mostRecent
-	})
+		e := newEntry(s.ledger, event)
+		one := recentChange{Entry: e, Entity: entityPath(e)}
+		if auditor {
+			one.Path = "/ledger/" + url.PathEscape(log.Name) + "/" + strconv.FormatUint(e.Seq, 10)
+		}
+		list = append(list, one)
+	}
+	_, err = s.ledger.Page(ctx, q)
 	return list, err
 }

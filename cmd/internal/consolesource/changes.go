@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"ledge/domain"
+	"ledge/domain/eventlog"
 	"ledge/handlers/console/web"
 	"ledge/store"
 )
@@ -22,7 +23,7 @@ func (s *Source) followChanges(changed func(web.Change)) func(ctx context.Contex
 	var logs []log
 	for i, appender := range []*store.Appender{s.Node.Changes.Appender, s.Node.Notifications.Appender, s.Node.Readings.Appender} {
 		last, _ := s.Node.Parts()[i].State.Checkpoint()
-		logs = append(logs, log{appender, logNames[i], last})
+		logs = append(logs, log{appender, eventlog.Names[i], last})
 	}
 	return func(ctx context.Context) error {
 		all, ctx := errgroup.WithContext(ctx)

@@ -5,29 +5,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"ledge/cmd/internal/node"
+	"ledge/domain/eventlog"
 	"ledge/domain/moment"
 	"ledge/store"
 )
 
-// Filter chooses messages of the log.
+// Filter chooses messages of the logs, and where the reading of them begins.
 type Filter struct {
-	Since, until time.Time // by the time of the event; zero for no bound
-	Last         int       // only so many, the newest; -1 for all
-	from         uint64
-	Follows      bool
+	eventlog.Filter
+	Last    int    // only so many, the newest; -1 for all
+	from    uint64 // first sequence of the log of changes
+	Follows bool
 
-	kind, Device, actor, Subject string // patterns; empty for all
-
-	sinceText, untilText string // as given
-	lastText             int
-	fromGiven, lastGiven bool
+	sinceText, untilText, device string // as given
+	lastText                     int
+	fromGiven, lastGiven         bool
 }
 
 // mostLast bounds -n: the places of so many messages are held in memory for each stream.
@@ -38,9 +37,11 @@ func (f *Filter) AddTo(flags *pflag.FlagSet) {
 	flags.StringVar(&f.sinceText, "since", "", "only what was recorded at this time or later: a time such as 2026-11-21T07:42:05Z or 2026-11-21, or how long ago, such as 2h or 7d")
 	flags.StringVar(&f.untilText, "until", "", "only what was recorded before this time, written as for --since")
 	flags.IntVarP(&f.lastText, "last", "n", 0, "only the newest so many of what the other flags choose; with -f so many from before")
-	flags.StringVar(&f.kind, "type", "", "only events of this type, such as device.added or 'device.*'")
-	flags.StringVar(&f.Device, "device", "", "only changes of the device with this name, commands to it, and what was posted to it")
-	flags.StringVar(&f.actor, "actor", "", "only what this actor did, such as user:anna, anna or 'anonymous@*'")
+	flags.StringVar(&f.Type, "type", "", "only events of this type, such as device.added or 'device.*'")
+	flags.StringVar(&f.device, "device", "", "only changes of the device with this name, commands to it, and what was posted to it")
+	flags.StringVar(&f.Entity, "entity", "", "only events of this kind of entity, such as device, profile or subscription")
+	flags.StringVar(&f.Name, "name", "", "only events of entities with this name, such as cam-1 or 'cam-*'")
+	flags.StringVar(&f.Actor, "actor", "", "only what this actor did, such as user:anna, anna or 'anonymous@*'")
 	flags.StringVar(&f.Subject, "subject", "", "only messages with this subject; * stands for one part and a final > for the rest, such as 'ledge.event.device.>'")
 	flags.Uint64Var(&f.from, "from", 1, "first sequence of the event stream; other streams are then left out up to its time")
 }
@@ -51,14 +52,17 @@ func (f *Filter) Check(flags *pflag.FlagSet, now time.Time) (err error) {
 	if f.Since, err = moment.ParseTime(f.sinceText, now); err != nil {
 		return fmt.Errorf("--since: %w", err)
 	}
-	if f.until, err = moment.ParseTime(f.untilText, now); err != nil {
+	if f.Until, err = moment.ParseTime(f.untilText, now); err != nil {
 		return fmt.Errorf("--until: %w", err)
 	}
-	if _, err := path.Match(f.kind, ""); err != nil {
-		return fmt.Errorf("--type: %q is no pattern; use a type such as device.added, and * for any characters", f.kind)
+	if f.device != "" && f.Entity+f.Name != "" {
+		return errors.New("--device cannot be used with --entity or --name; use --device, or both others, of which the entity is device")
 	}
-	if _, err := path.Match(f.actor, ""); err != nil {
-		return fmt.Errorf("--actor: %q is no pattern; use an actor such as user:anna, and * for any characters", f.actor)
+	if f.device != "" {
+		f.Entity, f.Name, f.Commands = "device", f.device, true
+	}
+	if err := f.Filter.Check("--"); err != nil {
+		return err
 	}
 	switch {
 	case f.lastGiven && (f.lastText < 0 || f.lastText > mostLast):
@@ -77,65 +81,21 @@ func (f *Filter) Check(flags *pflag.FlagSet, now time.Time) (err error) {
 	return nil
 }
 
-// matches reports whether a message is chosen, but for -n.
-func (f *Filter) matches(m store.Message) bool {
-	if !f.Since.IsZero() && m.Stamp().At.Before(f.Since) || !f.until.IsZero() && !m.Stamp().At.Before(f.until) {
-		return false
-	}
-	return (f.Subject == "" || subjectMatches(f.Subject, m.Subject)) &&
-		(f.Device == "" || deviceOf(m.Subject) == f.Device) && (f.actor == "" || f.isActor(m.Stamp().Actor)) &&
-		(f.kind == "" || f.isKind(m.Wire().Type))
-}
-
-// lateness is how much later than its event's time a message may be stored: bodies take time to arrive, and commands wait.
-const lateness = time.Hour
-
-// ends reports whether nothing is chosen of what was stored at the time of m or later.
-func (f *Filter) ends(m store.Message) bool {
-	return !f.until.IsZero() && m.At.After(f.until.Add(lateness))
-}
-
-// isKind compares a type such as device.added/1 with and without its version.
-func (f *Filter) isKind(kind string) bool {
-	name, _, _ := strings.Cut(kind, "/")
-	return likePattern(f.kind, kind) || likePattern(f.kind, name)
-}
-
-// isActor compares an actor such as user:anna with and without its kind.
-func (f *Filter) isActor(actor string) bool {
-	_, name, _ := strings.Cut(actor, ":")
-	return likePattern(f.actor, actor) || likePattern(f.actor, name)
-}
-
-// likePattern reports whether a pattern matches a text; * stands for any characters, / among them.
-func likePattern(pattern, text string) bool {
-	ok, _ := path.Match(strings.ReplaceAll(pattern, "/", "."), strings.ReplaceAll(text, "/", "."))
-	return ok
-}
-
-// deviceOf is the device that a subject names: ledge.event.device.NAME.…, ledge.event.command.NAME.… or ledge.reading.PROFILE.NAME.….
-func deviceOf(subject string) string {
-	parts := strings.Split(subject, ".")
-	switch {
-	case len(parts) > 3 && parts[1] == "event" && (parts[2] == "device" || parts[2] == "command"), len(parts) > 3 && parts[1] == "reading":
-		return parts[3]
+// logOf returns the log of a subject, by the name of package eventlog.
+func logOf(subject string) string {
+	if i := slices.Index(streamParts, streamOf(subject)); i >= 0 {
+		return eventlog.Names[i]
 	}
 	return ""
 }
 
-// subjectMatches is how NATS matches subjects.
-func subjectMatches(pattern, subject string) bool {
-	want, have := strings.Split(pattern, "."), strings.Split(subject, ".")
-	for i, w := range want {
-		switch {
-		case w == ">" && i == len(want)-1:
-			return len(have) > i
-		case i >= len(have) || w != "*" && w != have[i]:
-			return false
-		}
-	}
-	return len(want) == len(have)
+// matches reports whether a message is chosen, but for -n.
+func (f *Filter) matches(m store.Message) bool {
+	return f.Matches(node.EventOf(logOf(m.Subject), m))
 }
+
+// ends reports whether nothing is chosen of what was stored at the time of m or later.
+func (f *Filter) ends(m store.Message) bool { return f.Ends(m.At) }
 
 // streamOf is the stream of a subject, as people name it: event, notification or reading.
 func streamOf(subject string) string {
@@ -146,22 +106,13 @@ func streamOf(subject string) string {
 // streamParts are the second parts of the subjects of each log, in the order of the logs.
 var streamParts = []string{"event", "notification", "reading"}
 
-// reads reports whether a log can have something that is chosen.
-func (f *Filter) reads(i int) bool {
-	if f.Device != "" && streamParts[i] == "notification" {
-		return false
-	}
-	parts := strings.SplitN(f.Subject, ".", 3)
-	return len(parts) < 2 || parts[1] == "*" || parts[1] == ">" || parts[1] == streamParts[i]
-}
-
 // Starts returns the sequence at which each log begins, as the filter chooses. A log without anything that is chosen begins after its end.
 func (f *Filter) Starts(ctx context.Context, logs []*store.Log) ([]uint64, error) {
 	starts := make([]uint64, len(logs))
 	for i, l := range logs {
 		last, _ := l.Last()
 		starts[i] = last + 1
-		if !f.reads(i) || f.Last == 0 {
+		if !f.Reads(eventlog.Names[i]) || f.Last == 0 {
 			continue
 		}
 		starts[i] = 1

@@ -13,11 +13,12 @@ import (
 	"ledge/cmd/internal/logs"
 	"ledge/cmd/ledgetest"
 	"ledge/domain"
+	"ledge/domain/eventlog"
 )
 
 func TestLogFilterFlags(t *testing.T) {
 	for _, args := range [][]string{
-		{"--since", "yesterday"}, {"--until", "2026-13-01"}, {"--type", "[a"}, {"--actor", "[a"}, {"-n", "-1"}, {"-n", "1000001"}, {"-n", "1", "--from", "2"}, {"-f", "--until", "1h"},
+		{"--since", "yesterday"}, {"--until", "2026-13-01"}, {"--type", "[a"}, {"--actor", "[a"}, {"--name", "[a"}, {"--device", "cam-1", "--entity", "device"}, {"-n", "-1"}, {"-n", "1000001"}, {"-n", "1", "--from", "2"}, {"-f", "--until", "1h"},
 	} {
 		if _, stderr, code := ledgetest.Run(t, append([]string{"log", "--data-dir", t.TempDir()}, args...)...); code != exit.Usage {
 			t.Errorf("%v: exit code %d, %s", args, code, stderr)
@@ -52,6 +53,13 @@ func TestLogFilters(t *testing.T) {
 				return strings.HasPrefix(l.Type, "device.") && strings.HasSuffix(l.Type, "/1")
 			})},
 			{[]string{"--device", "cam-2"}, choose(func(l ledgetest.LogLine) bool { return strings.Contains(l.Subject, ".cam-2.") })},
+			{[]string{"--device", "cam-*"}, choose(func(l ledgetest.LogLine) bool { return strings.Contains(l.Subject, ".cam-") })},
+			{[]string{"--entity", "device", "--name", "*-2"}, choose(func(l ledgetest.LogLine) bool {
+				return strings.Contains(l.Subject, ".cam-2.")
+			})},
+			{[]string{"--entity", "notification"}, choose(func(l ledgetest.LogLine) bool {
+				return strings.HasPrefix(l.Type, "notification") || strings.HasPrefix(l.Type, "transmission")
+			})},
 			{[]string{"--actor", "anonymous@127.0.0.1"}, choose(func(l ledgetest.LogLine) bool { return l.Actor == "anonymous@127.0.0.1" })},
 			{[]string{"--actor", "an*", "-n", "2"}, last(2, choose(func(l ledgetest.LogLine) bool { return strings.HasPrefix(l.Actor, "an") }))},
 			{[]string{"--actor", "ledge"}, choose(func(l ledgetest.LogLine) bool { return l.Actor == "ledge" })},
@@ -100,7 +108,9 @@ func holdStarts(t *testing.T, dir string, late time.Time) {
 	}
 	defer l.Close()
 	for name, f := range map[string]*logs.Filter{
-		"since": {Since: late, Last: -1}, "last": {Last: 1}, "device": {Device: "cam-1", Last: -1}, "subject": {Subject: "ledge.reading.>", Last: -1},
+		"since": {Filter: eventlog.Filter{Since: late}, Last: -1}, "last": {Last: 1},
+		"device":  {Filter: eventlog.Filter{Entity: "device", Name: "cam-1", Commands: true}, Last: -1},
+		"subject": {Filter: eventlog.Filter{Subject: "ledge.reading.>"}, Last: -1},
 	} {
 		starts, err := f.Starts(t.Context(), l.Logs())
 		if err != nil {

@@ -106,7 +106,13 @@ func TestConsoleLedgerFilters(t *testing.T) {
 	if rows, _, _ = get(next); len(rows) != 1 {
 		t.Errorf("further back there are %v", rows)
 	}
+	rows, next, _ = get("/ledger?kind=device&name=first&exact=true")
+	if len(rows) != 1 || next != "" {
+		t.Errorf("the whole name finds %v, and the search continues at %q", rows, next)
+	}
 	for filter, want := range map[string]bool{
+		"name=FIR": false, "type=DEVICE.ADD": true,
+		"kind=device&name=d-4-499&exact=true": true, "kind=device&name=d-4-500&exact=true": false,
 		"actor=cli": true, "actor=cli&kind=user": true, "actor=cli&kind=device": false, "type=user.added": true, "from=2000-01-01": true,
 		"to=2000-01-01": false, "from=2100-01-01": false, "to=2100-01-01T10:00": true, "name=test-auditor": true, "type=%3Cscript%3E": false,
 	} {
