@@ -45,6 +45,7 @@ func (r release) extras() (dir string, err error) {
 		if err != nil {
 			return fmt.Errorf("ledge %s: %w", strings.Join(args, " "), err)
 		}
+		out = bytes.Replace(out, []byte("; set by --data-dir"), nil, 1)
 		return os.WriteFile(filepath.Join(dir, file), out, 0o644)
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
@@ -64,7 +65,7 @@ func (r release) extras() (dir string, err error) {
 	if out, err := manual.CombinedOutput(); err != nil {
 		return dir, fmt.Errorf("ledge man: %w: %s", err, out)
 	}
-	return dir, errFirst(commented(filepath.Join(dir, "ledge.yaml")), zipped(man))
+	return dir, zipped(man)
 }
 
 func errFirst(list ...error) error {
@@ -74,22 +75,6 @@ func errFirst(list ...error) error {
 		}
 	}
 	return nil
-}
-
-// commented turns all settings of a file but the data folder into comments: what an operator does not set keeps its default.
-func commented(path string) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	var out strings.Builder
-	for line := range strings.Lines(string(text)) {
-		if line = strings.Replace(line, "; in force from flag", "", 1); strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "data-dir:") {
-			line = "# " + line
-		}
-		out.WriteString(line)
-	}
-	return os.WriteFile(path, []byte(out.String()), 0o644)
 }
 
 // zipped compresses the files of a folder, as Debian wants manual pages.

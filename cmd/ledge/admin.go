@@ -14,10 +14,13 @@ import (
 	"ledge/cmd/internal/node"
 	"ledge/cmd/internal/secure"
 	"ledge/cmd/internal/server"
+	"ledge/store/secrets"
 )
 
 // administer has a request done by the server of the data folder. If no server runs, it does the request itself.
 func administer(ctx context.Context, c *config.Config, logger *slog.Logger, r admin.Request) (a admin.Answer, err error) {
+	key, unread := secure.FindSecretKey(c.DataDir) // before Attach, which may take rights away
+	actor := admin.LocalActor()
 	held, client, err := admin.Attach(c.DataDir, true)
 	if err != nil {
 		return a, err
@@ -26,16 +29,21 @@ func administer(ctx context.Context, c *config.Config, logger *slog.Logger, r ad
 		return client.Ask(ctx, r, nil)
 	}
 	defer held.Release()
-	err = onIdentities(ctx, c, logger, func(i *identities.Identities) (err error) {
-		a, err = i.Do(ctx, admin.LocalActor(), r)
+	if unread != nil {
+		return a, unread
+	}
+	err = onIdentities(ctx, c, key, logger, func(i *identities.Identities) (err error) {
+		a, err = i.Do(ctx, actor, r)
 		return err
 	})
 	return a, err
 }
 
-// onIdentities opens a locked data folder for f.
-func onIdentities(ctx context.Context, c *config.Config, logger *slog.Logger, f func(*identities.Identities) error) error {
-	file, err := secure.OpenSecrets(c.Paths())
+// onIdentities opens a locked data folder for f. key is the key of the secret store, or nil.
+func onIdentities(
+	ctx context.Context, c *config.Config, key *secrets.AgeKey, logger *slog.Logger, f func(*identities.Identities) error,
+) error {
+	file, err := secure.OpenSecrets(c.Paths(), key)
 	if err != nil {
 		return err
 	}

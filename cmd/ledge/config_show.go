@@ -21,9 +21,10 @@ import (
 func newConfig() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config",
-		Short: "Print every setting with its default and the value in force, as a YAML file",
-		Long: `Print every setting with its meaning, its default, where its value comes from and the value in
-force, as a YAML file that --config takes back. See docs/reference/operating.md#settings.`,
+		Short: "Print every setting with its meaning and its default, as a YAML file",
+		Long: `Print every setting with its meaning and its default, as a YAML file that --config takes back. It
+sets what was set, with where that comes from; the other settings are comments with the value in
+force. See docs/reference/operating.md#settings.`,
 		Example: `  ledge config > ledge.yaml
   ledge config --changed --config /etc/ledge/ledge.yaml`,
 	}
@@ -33,18 +34,28 @@ force, as a YAML file that --config takes back. See docs/reference/operating.md#
 			printChanged(c.OutOrStdout(), cfg, source)
 			return nil
 		}
-		fmt.Fprintln(c.OutOrStdout(), "# Settings of ledge: each as flag --name, as environment variable, or as a line of this file.")
-		for _, group := range cfg.Groups {
-			fmt.Fprintf(c.OutOrStdout(), "\n## %s\n", group.Title)
-			group.Flags.VisitAll(func(f *pflag.Flag) {
-				fmt.Fprintf(c.OutOrStdout(), "\n# %s\n# default %s; %s; in force from %s\n%s: %q\n",
-					f.Usage, orNone(f.DefValue), config.EnvName(f.Name), source[f.Name], f.Name, f.Value.String())
-			})
-		}
+		printSettings(c.OutOrStdout(), cfg, source)
 		return nil
 	})
 	c.AddCommand(newConfigCheck())
 	return c
+}
+
+// printSettings prints all settings as a file. Settings that nobody has set are comments.
+func printSettings(w io.Writer, cfg *config.Config, source map[string]string) {
+	fmt.Fprintln(w, "# Settings of ledge: each as flag --name, as environment variable, or as a line of this file.")
+	fmt.Fprintln(w, "# A line with a # before the name sets nothing, and shows the value in force.")
+	for _, group := range cfg.Groups {
+		fmt.Fprintf(w, "\n## %s\n", group.Title)
+		group.Flags.VisitAll(func(f *pflag.Flag) {
+			from, comment := "; set by "+source[f.Name], ""
+			if config.IsUnset(source[f.Name]) {
+				from, comment = "", "# "
+			}
+			fmt.Fprintf(w, "\n# %s\n# default %s; %s%s\n%s%s: %q\n",
+				f.Usage, orNone(f.DefValue), config.EnvName(f.Name), from, comment, f.Name, f.Value.String())
+		})
+	}
 }
 
 // printChanged prints the settings that have not their defaults.

@@ -10,17 +10,22 @@ import (
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/identities"
+	"ledge/cmd/internal/secure"
 )
 
 // tellIdentities lists the users and tokens of a data folder that is a copy: those that were removed since it was taken are there again.
 func tellIdentities(ctx context.Context, c *config.Config, logger *slog.Logger, w io.Writer) error {
+	key, err := secure.FindSecretKey(c.DataDir)
+	if err != nil {
+		return err
+	}
 	lock, err := datadir.Lock(c.DataDir)
 	if err != nil {
 		return err
 	}
 	defer lock.Release()
 	var users, tokens admin.Answer
-	err = onIdentities(ctx, c, logger, func(i *identities.Identities) (err error) {
+	err = onIdentities(ctx, c, key, logger, func(i *identities.Identities) (err error) {
 		if users, err = i.Do(ctx, "", admin.Request{Do: "user list"}); err == nil {
 			tokens, err = i.Do(ctx, "", admin.Request{Do: "token list"})
 		}

@@ -29,7 +29,7 @@ Exit code 5 if there is no key.`,
 		if err := datadir.MustExist(cfg.DataDir); err != nil {
 			return err
 		}
-		file, err := secure.OpenSecrets(cfg.Paths())
+		file, err := secure.ReadSecrets(cfg.Paths())
 		if err != nil {
 			return err
 		}

@@ -51,11 +51,6 @@ $CREDENTIALS_DIRECTORY; put NEW in its place afterwards. See docs/reference/secr
 
 // rekey replaces the key of the secret store by that in the file at path, and says what was done.
 func rekey(paths datadir.Paths, path string) (string, error) {
-	lock, err := datadir.Lock(paths.Data)
-	if err != nil {
-		return "", err
-	}
-	defer lock.Release()
 	from, err := secure.FindSecretKey(paths.Data)
 	if err != nil {
 		return "", err
@@ -64,6 +59,11 @@ func rekey(paths datadir.Paths, path string) (string, error) {
 	if err != nil {
 		return "", exit.With(exit.Usage, fmt.Errorf("new key: %w", err))
 	}
+	lock, err := datadir.Lock(paths.Data) // after the keys are read, which root alone may be able to read
+	if err != nil {
+		return "", err
+	}
+	defer lock.Release()
 	there, err := secrets.Rekey(paths.Secrets(), from, to)
 	switch {
 	case err != nil:

@@ -67,6 +67,20 @@ func OpenWith(name string, key *AgeKey) (*File, error) {
 	return f, nil
 }
 
+// OpenReading opens the file of the secret store to read it only: nothing in its folder is changed.
+func OpenReading(name string, key *AgeKey) (*File, error) {
+	c, _, err := read(name, key)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{name: name, key: key}
+	f.hold(content{})
+	if c != nil {
+		f.hold(*c)
+	}
+	return f, nil
+}
+
 // Rekey replaces the file by one that is encrypted with the key to; nil stands for none. It reports whether there was a file.
 func Rekey(name string, from, to *AgeKey) (bool, error) {
 	f := &File{name: name, key: to}

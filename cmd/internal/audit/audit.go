@@ -24,7 +24,7 @@ func Key(paths datadir.Paths) (*transparency.Key, error) {
 	if err := datadir.MustExist(paths.Data); err != nil {
 		return nil, err
 	}
-	file, err := secure.OpenSecrets(paths)
+	file, err := secure.ReadSecrets(paths)
 	if err != nil {
 		return nil, err
 	}

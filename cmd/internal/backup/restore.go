@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 
 	"ledge/cmd/internal/check"
@@ -50,18 +49,15 @@ func (r *restoring) run(ctx context.Context) error {
 	if err := b.verify(ctx, r.Progress); err != nil {
 		return err
 	}
-	if err := datadir.Make(filepath.Dir(dir)); err != nil {
-		return exit.With(exit.Folder, err)
-	}
-	beside, err := os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+".restoring-*")
+	folder, err := datadir.Create(dir)
 	if err != nil {
+		return err
+	}
+	if err := r.fill(ctx, b, dir); err != nil {
+		return errors.Join(err, folder.Abandon())
+	}
+	if err := folder.Finish(); err != nil {
 		return exit.With(exit.Folder, err)
-	}
-	if err := r.fill(ctx, b, beside); err != nil {
-		return errors.Join(err, os.RemoveAll(beside))
-	}
-	if err := becomes(beside, dir); err != nil {
-		return errors.Join(exit.With(exit.Folder, err), os.RemoveAll(beside))
 	}
 	fmt.Fprintf(r.Out, "restored to %s\n", dir)
 	return nil
@@ -98,15 +94,4 @@ func syncFolders(dir string) error {
 		}
 		return err
 	})
-}
-
-// becomes gives a folder its name, in the place of an empty folder or of nothing.
-func becomes(beside, dir string) error {
-	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w; restore to a folder that does not exist", err)
-	}
-	if err := os.Rename(beside, dir); err != nil {
-		return err
-	}
-	return osfile.SyncDir(filepath.Dir(dir))
 }

@@ -64,7 +64,7 @@ func (s *salvaging) run(ctx context.Context) error {
 		return err
 	}
 	defer lock.Close()
-	if err := datadir.Make(s.to); err != nil {
+	if err := datadir.MakeLike(s.to, s.from.Data); err != nil {
 		return exit.With(exit.Folder, err)
 	}
 	own, err := datadir.Lock(s.to)

@@ -54,6 +54,9 @@ func AddSettingFlags(c *cobra.Command) (read func() (*config.Config, map[string]
 			defer printWarning(c, cfg, warning)
 		}
 		source, err := cfg.Load(*file)
+		if warning := config.DescribeUnused(cfg); warning != "" && err == nil {
+			printWarning(c, cfg, warning)
+		}
 		return cfg, source, err
 	}
 }

@@ -73,6 +73,7 @@ type Config struct {
 	SMTPServer, SMTPSender              string
 
 	file     string         // that the settings were read from
+	unused   []string       // removed settings in the file that have their old defaults
 	declared *pflag.FlagSet // all settings
 	Groups   []Group        // the same settings, by topic
 	wrong    []error        // of flags of a command

@@ -20,11 +20,37 @@ import (
 // setting where its value comes from. The error names every setting that is wrong.
 func (c *Config) Load(path string) (source map[string]string, err error) {
 	c.file = path
-	source, err = load(c.declared, path, os.LookupEnv)
+	source, c.unused, err = load(c.declared, path, os.LookupEnv)
 	if err = errors.Join(errors.Join(c.wrong...), err, c.check()); err == nil {
 		c.bindEverywhere(source)
 	}
 	return source, err
+}
+
+// IsUnset reports whether a source that [Config.Load] has returned says that nobody has set the setting.
+func IsUnset(source string) bool { return source == fromDefault || source == fromSecure }
+
+// The sources of values that nobody has set: the default, and the addresses of secure mode.
+const (
+	fromDefault = "default"
+	fromSecure  = "secure"
+)
+
+// mostUnused is how many settings without effect a warning names.
+const mostUnused = 8
+
+// DescribeUnused warns in one line of settings of earlier versions in the file that set nothing, because they have their old defaults. The
+// warning is "" if there are none.
+func DescribeUnused(c *Config) string {
+	list, more := c.unused, ""
+	if len(list) == 0 {
+		return ""
+	}
+	if n := len(list) - mostUnused; n > 0 {
+		list, more = list[:mostUnused], fmt.Sprintf(" and %d more", n)
+	}
+	names := strings.Join(list, ", ") + more
+	return fmt.Sprintf("%s: settings of earlier versions without effect, with their old defaults: %s; leave them out", c.file, names)
 }
 
 // LoadAgain returns the settings as a start with the same flags would find them now.
@@ -40,12 +66,12 @@ func (c *Config) LoadAgain() (*Config, error) {
 }
 
 // load fills in, below the flags that were given, what the environment and below it the file at path say. It returns
-// where each setting's value comes from.
-func load(flags *pflag.FlagSet, path string, env func(string) (string, bool)) (source map[string]string, err error) {
+// the source of each setting's value, and the removed settings in the file that have their old defaults.
+func load(flags *pflag.FlagSet, path string, env func(string) (string, bool)) (source map[string]string, unused []string, err error) {
 	file, errs := readFile(path)
 	source = map[string]string{}
 	flags.VisitAll(func(f *pflag.Flag) {
-		from, value := "default", f.DefValue
+		from, value := fromDefault, f.DefValue
 		if v, ok := file[f.Name]; ok {
 			from, value = path, v
 		}
@@ -63,9 +89,13 @@ func load(flags *pflag.FlagSet, path string, env func(string) (string, bool)) (s
 		}
 	})
 	for _, name := range slices.Sorted(maps.Keys(file)) {
+		if hadDefault(name, file[name]) {
+			unused = append(unused, name)
+			continue
+		}
 		errs = append(errs, fmt.Errorf("%s: there is no setting %q%s", path, name, orList(SuggestSetting(name, flags, ""))))
 	}
-	return source, errors.Join(errs...)
+	return source, unused, errors.Join(errs...)
 }
 
 // settingFlag is a setting on a command line. Errors of its value are kept, so that all mistakes are named together.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -181,5 +182,36 @@ func TestSecureSettings(t *testing.T) {
 		if host := c.Settings().Lookup("data-host").Value.String(); (host == "127.0.0.1") != strings.Contains(args, "data-host") {
 			t.Errorf("%s: data-host is %s", args, host)
 		}
+	}
+}
+
+// A file that an earlier version has printed is taken: removed settings with their old defaults are named in one line.
+func TestOldDefaultsAreTaken(t *testing.T) {
+	var file strings.Builder
+	count := 0
+	for _, defaults := range []map[string]string{fixedSettings, replacedDefaults, {"smtp-subject": subjectDefault}} {
+		for name, value := range defaults {
+			fmt.Fprintf(&file, "%s: %q\n", name, value)
+			count++
+		}
+	}
+	c, _, err := loadArgs(t, "--config", writeSettings(t, file.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := DescribeUnused(c); !strings.Contains(got, fmt.Sprintf(" and %d more; leave them out", count-8)) || strings.Contains(got, "\n") {
+		t.Errorf("the warning is %q", got)
+	}
+	for name := range replacedSettings {
+		if _, ok := replacedDefaults[name]; !ok && name != "smtp-subject" {
+			t.Errorf("%s has no old default", name)
+		}
+		_, _, err := loadArgs(t, "--config", writeSettings(t, name+": other"))
+		if err == nil || !strings.Contains(err.Error(), "it was removed: ") {
+			t.Errorf("%s with another value: %v", name, err)
+		}
+	}
+	if c, _, _ := loadArgs(t); DescribeUnused(c) != "" {
+		t.Errorf("without a file the warning is %q", DescribeUnused(c))
 	}
 }

@@ -1,21 +1,55 @@
 package config
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
-// fixedSettings are settings of earlier versions whose values are fixed now. docs/reference/limits.md has the values.
-var fixedSettings = strings.Fields(`
-	callback-answer-bytes callback-concurrency callback-give-up callback-queue callback-timeout callback-tries callback-validation-timeout
-	connect-timeout delivery-at-once delivery-concurrency delivery-longest-pause delivery-longest-wait delivery-queue idempotency-answers
-	console-idle delivery-give-up delivery-timeout idempotency-keep
-	limit-batch limit-body-memory limit-change-bytes limit-client-connections limit-connections limit-event-bytes
-	limit-inline-bytes limit-json-bytes limit-profile-bytes limit-read-rate limit-read-time limit-requests limit-secret-bytes
-	limit-service-connections limit-write-time mqtt-connections mqtt-idle-time replay-concurrency replay-limit replay-time replay-wait rest-idle-connections
-	shutdown-timeout tap-connections tap-memory zeromq-all-queue-bytes zeromq-all-topic-bytes zeromq-handshake-time zeromq-linger
-	zeromq-max-frame zeromq-peers zeromq-peers-per-address zeromq-queue-bytes zeromq-queue-messages zeromq-sockets zeromq-stall-time
-	zeromq-subscribers zeromq-topic-bytes zeromq-topics`)
+// fixedSettings are settings of earlier versions whose values are fixed now, with their defaults then. docs/reference/limits.md has the
+// values of today.
+var fixedSettings = splitDefaults(`
+	callback-answer-bytes=64KiB callback-concurrency=64 callback-give-up=10m0s callback-queue=100000 callback-timeout=10s
+	callback-tries=5 callback-validation-timeout=3s connect-timeout=5s delivery-at-once=4 delivery-concurrency=128
+	delivery-longest-pause=1m0s delivery-longest-wait=1h0m0s delivery-queue=10000 idempotency-answers=200000 console-idle=8h0m0s
+	delivery-give-up=24h0m0s delivery-timeout=10s idempotency-keep=24h0m0s limit-batch=10000 limit-body-memory=128MiB
+	limit-change-bytes=64MiB limit-client-connections=0 limit-connections=0 limit-event-bytes=24MiB limit-inline-bytes=256KiB
+	limit-json-bytes=16MiB limit-profile-bytes=1MiB limit-read-rate=8KiB limit-read-time=30s limit-requests=2048
+	limit-secret-bytes=256KiB limit-service-connections=0 limit-write-time=30s mqtt-connections=64 mqtt-idle-time=1m0s
+	replay-concurrency=4 replay-limit=100000 replay-time=5s replay-wait=2s rest-idle-connections=64 shutdown-timeout=10s
+	tap-connections=64 tap-memory=64MiB zeromq-all-queue-bytes=64MiB zeromq-all-topic-bytes=16MiB zeromq-handshake-time=5s
+	zeromq-linger=1s zeromq-max-frame=64KiB zeromq-peers=2048 zeromq-peers-per-address=256 zeromq-queue-bytes=8MiB
+	zeromq-queue-messages=1000 zeromq-sockets=64 zeromq-stall-time=30s zeromq-subscribers=1024 zeromq-topic-bytes=2MiB
+	zeromq-topics=16384`)
+
+// replacedDefaults are the defaults that [replacedSettings] had.
+var replacedDefaults = splitDefaults(`
+	sync=group disk-readings-reserve=256MiB hide-answers=127.0.0.0/8,::1 jwt-jwks= limit-resource-bytes=256MiB
+	loopback-role=operator name-server= outgoing-ca= readings-check-state=true secret-key-file= secret-uses= smtp-host=
+	smtp-port=587 smtp-secret-path=smtp smtp-skip-verify=false smtp-tls=mandatory strict-profile-changes=false
+	strict-profile-deletes=false tap-host=127.0.0.1 tap-port=4222 tls-min-version=1.3 validate-units=false`)
+
+// subjectDefault is the default of smtp-subject, which has a space.
+const subjectDefault = "Ledge notification"
+
+// splitDefaults splits a text of settings with their defaults.
+func splitDefaults(text string) map[string]string {
+	defaults := map[string]string{}
+	for one := range strings.FieldsSeq(text) {
+		name, value, _ := strings.Cut(one, "=")
+		defaults[name] = value
+	}
+	return defaults
+}
+
+// hadDefault reports whether a setting of earlier versions has the value that was its default: it sets nothing.
+func hadDefault(name, value string) bool {
+	if name == "smtp-subject" {
+		return value == subjectDefault
+	}
+	for _, defaults := range []map[string]string{fixedSettings, replacedDefaults} {
+		if old, ok := defaults[name]; ok && old == value {
+			return true
+		}
+	}
+	return false
+}
 
 // replacedSettings are settings of earlier versions, with what to use instead.
 var replacedSettings = map[string]string{
@@ -49,7 +83,7 @@ func removedSetting(name string) string {
 	if cure := replacedSettings[name]; cure != "" {
 		return "; it was removed: " + cure
 	}
-	if slices.Contains(fixedSettings, name) {
+	if _, fixed := fixedSettings[name]; fixed {
 		return "; it was removed: its value is fixed, see docs/reference/limits.md. Leave it out"
 	}
 	return ""

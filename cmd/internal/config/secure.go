@@ -32,7 +32,7 @@ func (c *Config) bindEverywhere(source map[string]string) {
 	for _, s := range c.BindSettings() {
 		if name := s[0]; source[name] == "default" {
 			_ = c.declared.Lookup(name).Value.Set(everywhere) // any text can be set
-			source[name] = "secure"
+			source[name] = fromSecure
 		}
 	}
 }

@@ -24,19 +24,29 @@ func IsTrouble(err error) bool {
 // Make makes a folder and those above it that are missing. Their names are on disk when it returns: else a power
 // cut could take the folder with all that was synced in it.
 func Make(dir string) error {
+	_, err := makeAll(dir)
+	return err
+}
+
+// makeAll is Make that returns the folders that it has made, the last one first.
+func makeAll(dir string) (made []string, err error) {
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {
-		return nil
+		return nil, nil
 	}
 	parent := filepath.Dir(dir)
 	if parent != dir {
-		if err := Make(parent); err != nil {
-			return err
+		if made, err = makeAll(parent); err != nil {
+			return made, err
 		}
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
+	err = os.Mkdir(dir, 0o700)
+	switch {
+	case err == nil:
+		made = append([]string{dir}, made...)
+	case !errors.Is(err, fs.ErrExist):
+		return made, err
 	}
-	return osfile.SyncDir(parent)
+	return made, osfile.SyncDir(parent)
 }
 
 // CheckFiles refuses anything but a file where Ledge, the NATS server or bbolt open one: an open of a FIFO would wait for ever, and a
@@ -91,6 +101,8 @@ func MustBeNew(dir string) error {
 		return nil
 	case err != nil:
 		return exit.With(exit.Folder, err)
+	case slices.ContainsFunc(list, func(e fs.DirEntry) bool { return e.Name() == RestoringFile }):
+		return newUnfinishedError(dir)
 	case len(list) > 0:
 		return exit.With(exit.Folder, fmt.Errorf("%s is not empty: %s is in it; choose a new folder", dir, list[0].Name()))
 	}

@@ -23,14 +23,27 @@ const LockFile = "ledge.pid"
 var errLocked = errors.New("locked")
 
 // Held is the charge of a data folder. It goes with the process, so that a kill leaves none behind.
-type Held struct{ folder, f *os.File }
+type Held struct {
+	folder, f *os.File
+	made      []string // folders that Lock has made, the data folder first
+}
 
-// Lock makes the data folder and takes charge of it.
+// Lock makes the data folder and takes charge of it. A process of root becomes the owner of the folder, see [becomeOwner].
 func Lock(dir string) (*Held, error) {
-	if err := Make(dir); err != nil {
+	l, err := takeCharge(dir)
+	if err == nil && isUnfinished(dir) {
+		l.Close()
+		return nil, newUnfinishedError(dir)
+	}
+	return l, err
+}
+
+func takeCharge(dir string) (*Held, error) {
+	made, err := makeAll(dir)
+	if err != nil {
 		return nil, notUsable(err)
 	}
-	l := &Held{}
+	l := &Held{made: made}
 	if err := l.take(dir); err != nil {
 		l.Close()
 		if errors.Is(err, errLocked) {
@@ -56,6 +69,10 @@ func Hold(dir string) (*Held, error) {
 	if err != nil {
 		l.Close()
 		return nil, notUsable(err)
+	}
+	if isUnfinished(dir) {
+		l.Close()
+		return nil, newUnfinishedError(dir)
 	}
 	return l, nil
 }
@@ -90,6 +107,9 @@ func (l *Held) take(dir string) (err error) {
 	if l.folder, err = lockFolder(dir); err != nil {
 		return fmt.Errorf("lock %s: %w", dir, err)
 	}
+	if err := becomeOwner(l.folder); err != nil {
+		return err
+	}
 	if l.f, err = osfile.Open(filepath.Join(dir, LockFile), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return err
 	}
@@ -108,10 +128,29 @@ func (l *Held) write() error {
 	return err
 }
 
-// Release gives a folder back that Lock has locked: the next owner finds no process id.
+// Release gives a folder back that Lock has locked: the next owner finds no process id. It removes a folder that Lock has made, if nothing
+// was written there.
 func (l *Held) Release() {
 	_ = l.f.Truncate(0) // for people only: what counts is the lock
-	l.Close()
+	l.f.Close()
+	l.removeUnused()
+	l.folder.Close()
+}
+
+// removeUnused removes the folders that Lock has made if there is nothing but the lock file.
+func (l *Held) removeUnused() {
+	if len(l.made) == 0 {
+		return
+	}
+	list, err := os.ReadDir(l.made[0])
+	if err != nil || len(list) != 1 || list[0].Name() != LockFile || os.Remove(l.f.Name()) != nil {
+		return
+	}
+	for _, dir := range l.made {
+		if os.Remove(dir) != nil {
+			return
+		}
+	}
 }
 
 // Close gives the folder back and changes nothing in it.

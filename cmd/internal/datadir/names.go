@@ -11,6 +11,8 @@ const (
 	// LoginsFile is in a folder that `ledge restore` or `ledge salvage` has made. It names the key that signs logins there, so that logins
 	// of the folder it was copied from are not valid.
 	LoginsFile = "logins"
+	// RestoringFile is in a folder that `ledge restore` has not completed yet.
+	RestoringFile = "restoring"
 )
 
 // StateFiles are the files of the projections, one for each stream: events, notifications, readings.

@@ -128,12 +128,19 @@ func realPath(path string) string {
 	return path
 }
 
-// OpenSecrets opens the secret store. With a key, it is encrypted when OpenSecrets returns.
-func OpenSecrets(paths datadir.Paths) (*secrets.File, error) {
+// ReadSecrets opens the secret store to read it only, beside a running server too.
+func ReadSecrets(paths datadir.Paths) (*secrets.File, error) {
 	key, err := FindSecretKey(paths.Data)
 	if err != nil {
 		return nil, err
 	}
+	f, err := secrets.OpenReading(paths.Secrets(), key)
+	return f, WithSecretsCode(err)
+}
+
+// OpenSecrets opens the secret store. With a key, it is encrypted when OpenSecrets returns. Find the key before the data folder is locked:
+// root, which may be the only user that can read the key, becomes another user then.
+func OpenSecrets(paths datadir.Paths, key *secrets.AgeKey) (*secrets.File, error) {
 	f, err := secrets.OpenWith(paths.Secrets(), key)
 	return f, WithSecretsCode(err)
 }

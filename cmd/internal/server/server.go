@@ -112,6 +112,10 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	if p.addresses, err = secure.FindAddresses(ctx, p.Config.BindSettings(), p.Config.AllowInsecure || p.Config.Secure); err != nil {
 		return err
 	}
+	secretKey, err := secure.FindSecretKey(p.Config.DataDir)
+	if err != nil {
+		return err
+	}
 	lock, err := datadir.Lock(p.Config.DataDir)
 	if err != nil {
 		return err
@@ -122,17 +126,21 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	}
 	spare := datadir.NewSpare(p.Config.DataDir, int64(p.Config.DiskReserve), int64(p.Config.ReadingsReserve()), p.Logger)
 	spare.Release()
-	p.onClose(func() { spare.MakeAtStop() })
-	if p.secrets, err = secure.OpenSecrets(p.Config.Paths()); err != nil {
+	p.onClose(func() {
+		if p.Node != nil { // a start that fails before leaves nothing in a new folder
+			spare.MakeAtStop()
+		}
+	})
+	if p.servers, err = listen(ctx, p.Config, p.addresses, p.Logger); err != nil {
+		return err
+	}
+	p.onClose(p.servers.close)
+	if p.secrets, err = secure.OpenSecrets(p.Config.Paths(), secretKey); err != nil {
 		return err
 	}
 	if err := p.openTLS(); err != nil {
 		return err
 	}
-	if p.servers, err = listen(ctx, p.Config, p.addresses, p.Logger); err != nil {
-		return err
-	}
-	p.onClose(p.servers.close)
 	if p.Fold == nil {
 		p.Fold = node.NewFoldLog(p.Logger)
 	}

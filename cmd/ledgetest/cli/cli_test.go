@@ -98,9 +98,9 @@ func TestConfigurationOrder(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	for _, want := range []string{
-		"in force from default\ndevice-rest-port: \"59986\"", "in force from " + file + "\nmetadata-host: \"127.0.0.2\"",
-		"in force from LEDGE_METADATA_PORT\nmetadata-port: \"1003\"", "in force from --notifications-port\nnotifications-port: \"1005\"",
-		"max-result-count: \"20\"",
+		"LEDGE_DEVICE_REST_PORT\n# device-rest-port: \"59986\"", "; set by " + file + "\nmetadata-host: \"127.0.0.2\"",
+		"; set by LEDGE_METADATA_PORT\nmetadata-port: \"1003\"", "; set by --notifications-port\nnotifications-port: \"1005\"",
+		"\nmax-result-count: \"20\"",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("ledge config does not show %q:\n%s", want, out)
@@ -118,7 +118,7 @@ func TestConfigurationOrder(t *testing.T) {
 // Every setting has a line of documentation, and every exit code is in the documents.
 func TestDocumented(t *testing.T) {
 	out, _, _ := ledgetest.Run(t, "config")
-	settings := regexp.MustCompile(`(?m)^# (.*)\n# default .*; in force from `).FindAllStringSubmatch(out, -1)
+	settings := regexp.MustCompile(`(?m)^# (.*)\n# default .*; LEDGE_`).FindAllStringSubmatch(out, -1)
 	if want := 46 + 2*len(services.All); len(settings) != want { // each service has a host and a port
 		t.Errorf("there are %d settings, want %d; a setting needs an operator who would change it", len(settings), want)
 	}

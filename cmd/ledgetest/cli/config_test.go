@@ -2,10 +2,12 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -28,6 +30,59 @@ func serviceConfig(p *ledgetest.Node, url string) map[string]string {
 	return got.Config
 }
 
+// withComments turns the comments of a file of settings that are settings into settings.
+func withComments(text string) string {
+	return regexp.MustCompile(`(?m)^# ([a-z][a-z0-9-]*: ")`).ReplaceAllString(text, "$1")
+}
+
+// `ledge config` prints a file that sets only the settings that were set. It reads back, also with any of its comments as a setting.
+func TestConfigPrintsWhatIsSet(t *testing.T) {
+	out, stderr, code := ledgetest.Run(t, "config", "--readings-max-age", "90d")
+	var set map[string]string
+	if err := yaml.Unmarshal([]byte(out), &set); err != nil || code != exit.OK {
+		t.Fatalf("%v, %s", err, stderr)
+	}
+	if !maps.Equal(set, map[string]string{"readings-max-age": "90d"}) {
+		t.Errorf("it sets %v", set)
+	}
+	file := ledgetest.MustWriteFile(t, "ledge.yaml", withComments(out))
+	changed := "readings-max-age: \"90d\" # from " + file + "\n"
+	if out, stderr, code := ledgetest.Run(t, "config", "--changed", "--config", file); code != exit.OK || out != changed {
+		t.Errorf("with all settings: exit code %d, %s%s", code, out, stderr)
+	}
+	var all map[string]string
+	if err := yaml.Unmarshal([]byte(withComments(out)), &all); err != nil || len(all) < 50 {
+		t.Fatalf("%d settings, %v", len(all), err)
+	}
+	for name, value := range all {
+		file := ledgetest.MustWriteFile(t, "one.yaml", fmt.Sprintf("%s: %q\n", name, value))
+		line := fmt.Sprintf("; set by %s\n%s: %q\n", file, name, value)
+		if again, stderr, code := ledgetest.Run(t, "config", "--config", file); code != exit.OK || !strings.Contains(again, line) {
+			t.Errorf("%s: %q alone: exit code %d, %s", name, value, code, stderr)
+		}
+	}
+	out, _, _ = ledgetest.Run(t, "config", "--secure")
+	if !strings.Contains(out, "\n# metadata-host: \"0.0.0.0\"\n") {
+		t.Errorf("an address of secure mode is not a comment: %s", out)
+	}
+}
+
+// Settings of earlier versions with their old defaults are named in one line, and end nothing.
+func TestOldSettingsAreNamed(t *testing.T) {
+	file := ledgetest.MustWriteFile(t, "ledge.yaml", "tap-port: \"4222\"\nzeromq-peers: \"2048\"\n")
+	out, stderr, code := ledgetest.Run(t, "config", "check", "--config", file)
+	want := "ledge: " + file + ": settings of earlier versions without effect, with their old defaults: tap-port, zeromq-peers; "
+	want += "leave them out\n"
+	if code != exit.OK || out != "all settings are right\n" || stderr != want {
+		t.Errorf("exit code %d, %s%s; want %s", code, out, stderr, want)
+	}
+	file = ledgetest.MustWriteFile(t, "other.yaml", "zeromq-peers: 9\n")
+	_, stderr, code = ledgetest.Run(t, "config", "check", "--config", file)
+	if code != exit.Usage || !strings.Contains(stderr, "it was removed") {
+		t.Errorf("another value: exit code %d, %s", code, stderr)
+	}
+}
+
 // Each service shows its settings under the names and with the values that `ledge config` prints, and all services
 // together show all of them.
 func TestServicesShowTheirSettings(t *testing.T) {
@@ -35,7 +90,7 @@ func TestServicesShowTheirSettings(t *testing.T) {
 	p := ledgetest.Start(t, t.TempDir(), "--max-result-count", "77", "--disk-reserve", "2048KiB")
 	out, stderr, code := ledgetest.Run(t, append([]string{"config"}, p.Cmd.Args[2:]...)...)
 	var want map[string]string
-	if err := yaml.Unmarshal([]byte(out), &want); err != nil || code != exit.OK {
+	if err := yaml.Unmarshal([]byte(withComments(out)), &want); err != nil || code != exit.OK {
 		t.Fatalf("ledge config: %d %s, %v", code, stderr, err)
 	}
 	shown := map[string]string{}

@@ -24,7 +24,7 @@ func startsWithSecret(t *testing.T, dir, key string) {
 	p := ledgetest.Start(t, dir)
 	p.Stop()
 	cfg := &config.Config{DataDir: dir}
-	f, err := secure.OpenSecrets(cfg.Paths())
+	f, err := secure.ReadSecrets(cfg.Paths())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,58 @@
+//go:build unix
+
+package datadir
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// becomeOwner has a process of root become the owner of a data folder, for ever. All files that it makes there are the owner's, and a link of
+// the owner leads to nothing that the owner may not change. Files that root alone can read have to be read before.
+func becomeOwner(folder *os.File) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	info, err := folder.Stat()
+	if err != nil {
+		return err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || owner.Uid == 0 {
+		return nil
+	}
+	uid, gid := int(owner.Uid), int(owner.Gid)
+	if err = syscall.Setgroups([]int{gid}); err == nil {
+		err = syscall.Setgid(gid)
+	}
+	if err == nil {
+		err = syscall.Setuid(uid)
+	}
+	if err != nil {
+		return fmt.Errorf("%s belongs to user %d, and root cannot become this user: %w; run ledge as user %[2]d", folder.Name(), uid, err)
+	}
+	return nil
+}
+
+// MakeLike makes a folder with the owner of another one, unless it is there. Its name is on disk when MakeLike returns.
+func MakeLike(dir, other string) error {
+	made, err := makeAll(dir)
+	if err != nil || len(made) == 0 || os.Geteuid() != 0 {
+		return err
+	}
+	info, err := os.Stat(other)
+	if err != nil {
+		return err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || owner.Uid == 0 {
+		return nil
+	}
+	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_DIRECTORY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Chown(int(owner.Uid), int(owner.Gid))
+}
