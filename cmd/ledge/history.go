@@ -29,17 +29,29 @@ func newHistory() *cobra.Command {
 before and after. ENTITY is device, profile, service, watcher, subscription, user or token. A removed
 entity has a history too, and so have earlier ones with the same name.
 
-It works with and without a running server (on Windows, stop it first). See docs/audit.md.`,
+--restore makes the entity what it was after an event, as an ordinary change in your name.
+
+It works with and without a running server (on Windows, stop it first); --restore needs one. See
+docs/audit.md.`,
 		Example: `  ledge history device cam-1
-  ledge history device cam-1 --before 4711 --limit 100 --json`,
+  ledge history device cam-1 --before 4711 --limit 100 --json
+  ledge history device cam-1 --restore 4711`,
 	}
 	asJSON := cli.AddJSONFlag(c)
 	limit := c.Flags().Int("limit", usualHistory, fmt.Sprintf("events to print, at most %d", history.MostEntries))
 	before := c.Flags().Uint64("before", 0, "begin below this sequence. Default: the newest event")
+	restore := c.Flags().Uint64("restore", 0, "sequence of the event whose version is restored")
 	c = cli.AddSettings(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
 		q := history.Query{Entity: c.Flags().Arg(0), Name: c.Flags().Arg(1), Limit: *limit, Before: *before, OfIdentities: true}
 		if err := q.Check(); err != nil {
 			return exit.With(exit.Usage, err)
+		}
+		if *restore > 0 {
+			text, err := restoreVersion(ctx, cfg.DataDir, q.Entity, q.Name, *restore)
+			if err == nil {
+				fmt.Fprintln(c.OutOrStdout(), text)
+			}
+			return err
 		}
 		page, err := readHistory(ctx, cfg, cfg.NewLogger(c.ErrOrStderr()), q)
 		switch {

@@ -71,10 +71,11 @@ type replayAnswer struct {
 // runReplay starts a replay and follows it to its end.
 func runReplay(ctx context.Context, c *cobra.Command, api *rest.API, query url.Values) error {
 	var a replayAnswer
-	if err := api.Do(ctx, http.MethodPost, services.Metadata, replayPath+"?"+query.Encode(), nil, &a); err != nil {
+	call := rest.Call{Method: http.MethodPost, Service: services.Metadata, Path: replayPath + "?" + query.Encode()}
+	if _, err := api.Do(ctx, call, &a); err != nil {
 		return err
 	}
-	path := replayPath + "/id/" + a.Replay.ID
+	call.Path = replayPath + "/id/" + a.Replay.ID
 	fmt.Fprintln(c.ErrOrStderr(), "ledge: replay on", a.Replay.Subject)
 	look := time.NewTicker(replayLook)
 	defer look.Stop()
@@ -83,11 +84,13 @@ func runReplay(ctx context.Context, c *cobra.Command, api *rest.API, query url.V
 		case <-ctx.Done():
 			stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), replayStop)
 			defer cancel()
-			err := api.Do(stopping, http.MethodDelete, services.Metadata, path, nil, nil)
+			call.Method = http.MethodDelete
+			_, err := api.Do(stopping, call, nil)
 			return errors.Join(cli.ExplainInterrupt(ctx, ctx.Err(), "the replay is stopped"), err)
 		case <-look.C:
 		}
-		if err := api.Do(ctx, http.MethodGet, services.Metadata, path, nil, &a); err != nil && ctx.Err() == nil {
+		call.Method = http.MethodGet
+		if _, err := api.Do(ctx, call, &a); err != nil && ctx.Err() == nil {
 			return err
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -34,41 +33,80 @@ func Local(dir string) (*API, error) {
 	return &API{client.API()}, nil
 }
 
-// Do sends a request to a service, with a JSON body unless body is nil, and decodes the answer into a value unless that is nil. The error of
-// an answer with a status of 300 or more is its message.
-func (a *API) Do(ctx context.Context, method, service, path string, body, into any) error {
+// Call is a request to a service.
+type Call struct {
+	Method, Service, Path string
+	// Body is sent as JSON; nil for none.
+	Body any
+	// IfMatch is an ETag that the entity has to have; empty for any.
+	IfMatch string
+}
+
+// Refusal is the error of an answer with a status of 300 or more.
+type Refusal struct {
+	Status  int
+	Message string
+}
+
+func (r *Refusal) Error() string { return r.Message }
+
+// Do sends a request, decodes the answer into a value unless that is nil, and returns the ETag of the answer. The error of a refusal is a
+// [Refusal]; for a fault of the request it has an exit code.
+func (a *API) Do(ctx context.Context, c Call, into any) (etag string, err error) {
 	var content io.Reader
-	if body != nil {
-		text, err := json.Marshal(body)
+	if c.Body != nil {
+		text, err := json.Marshal(c.Body)
 		if err != nil {
-			return err
+			return "", err
 		}
 		content = bytes.NewReader(text)
 	}
-	r, err := http.NewRequestWithContext(ctx, method, "http://"+service+path, content)
+	r, err := http.NewRequestWithContext(ctx, c.Method, "http://"+c.Service+c.Path, content)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if body != nil {
+	if c.Body != nil {
 		r.Header.Set("Content-Type", "application/json")
+	}
+	if c.IfMatch != "" {
+		r.Header.Set("If-Match", c.IfMatch)
 	}
 	answer, err := a.client.Do(r)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, mostAnswer))
 	if err != nil {
-		return fmt.Errorf("read the answer of %s: %w", service, err)
+		return "", fmt.Errorf("read the answer of %s: %w", c.Service, err)
 	}
 	if answer.StatusCode >= http.StatusMultipleChoices {
-		return refusalOf(service, answer.StatusCode, text)
+		return "", refusalOf(c.Service, answer.StatusCode, text)
 	}
-	if into == nil {
-		return nil
+	if into != nil {
+		if err := json.Unmarshal(text, into); err != nil {
+			return "", fmt.Errorf("read the answer of %s: %w", c.Service, err)
+		}
 	}
-	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("read the answer of %s: %w", service, err)
+	return answer.Header.Get("ETag"), nil
+}
+
+// DoOne is Do with the fields of one entity, in a batch where the service takes batches. A refusal of the entity is an error.
+func (a *API) DoOne(ctx context.Context, c Call, key string, fields map[string]any) error {
+	one := map[string]any{"apiVersion": "v2", key: fields}
+	if c.Body = []any{one}; c.Method == http.MethodPut {
+		c.Body = one
+	}
+	var answer json.RawMessage
+	if _, err := a.Do(ctx, c, &answer); err != nil {
+		return err
+	}
+	var items []struct {
+		StatusCode int
+		Message    string
+	}
+	if json.Unmarshal(answer, &items) == nil && len(items) == 1 && items[0].StatusCode >= http.StatusMultipleChoices {
+		return &Refusal{items[0].StatusCode, items[0].Message}
 	}
 	return nil
 }
@@ -81,8 +119,9 @@ func refusalOf(service string, status int, text []byte) error {
 	if json.Unmarshal(text, &failure) != nil || failure.Message == "" {
 		failure.Message = fmt.Sprintf("%s answers %d: %.200q", service, status, text)
 	}
+	r := &Refusal{status, failure.Message}
 	if status == http.StatusBadRequest {
-		return exit.With(exit.Usage, errors.New(failure.Message))
+		return exit.With(exit.Usage, r)
 	}
-	return errors.New(failure.Message)
+	return r
 }
