@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -53,6 +54,39 @@ func (l *logFiles) blockReader(from, to uint64, chunk int) *blockReader {
 	return &blockReader{files: l, scan: natsblock.Scan{Files: l.blocks, Prefix: l.public, Chunk: chunk, Keep: true}, next: from, to: to}
 }
 
+// singles are block readers for single events, with their buffers.
+var singles = sync.Pool{New: func() any { return new(blockReader) }}
+
+// mostRoom is the largest buffer that singles keep, in bytes: an event can be larger than a chunk.
+const mostRoom = 4 * oneChunk
+
+// readNear reads a few messages from one sequence to another, both included. If a read has passed them before, it begins near them, and reads
+// one block file and no folder. It returns fewer messages if one cannot be read.
+func (l *logFiles) readNear(ctx context.Context, from, to uint64) (found []Message) {
+	b := singles.Get().(*blockReader)
+	room := b.scan.Room
+	defer func() {
+		room = b.scan.Room
+		*b = blockReader{}
+		if len(room) <= mostRoom {
+			b.scan.Room = room
+		}
+		singles.Put(b)
+	}()
+	add := func(p page) bool { found = append(found, p.messages...); return true }
+	begin := func() {
+		found, *b = nil, *l.blockReader(from, to, oneChunk)
+		b.scan.Keep, b.scan.Room, b.seeks = false, room, true
+	}
+	begin()
+	if n, ok := l.offsets.findBlock(from, to); ok && b.block(n, add) == nil && b.next > to {
+		return found
+	}
+	begin()
+	_ = b.read(ctx, add)
+	return found
+}
+
 const (
 	// offsetBytes is the distance in a block between two messages whose offsets are remembered.
 	offsetBytes = 32 << 10
@@ -91,6 +125,18 @@ func (o *blockOffsets) add(block uint32, seq uint64, at int64) {
 		o.of = map[uint32][]messageOffset{}
 	}
 	o.of[block] = append(list, messageOffset{seq, at})
+}
+
+// findBlock returns the block that has all messages from one sequence to another, if their offsets are known; ok is false if not.
+func (o *blockOffsets) findBlock(from, to uint64) (block uint32, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for block, list := range o.of {
+		if list[0].seq <= from && to <= list[len(list)-1].seq {
+			return block, true
+		}
+	}
+	return 0, false
 }
 
 // findBefore returns the offset of the last known message up to a sequence; 0 for none.
@@ -155,6 +201,9 @@ func (b *blockReader) block(n uint32, send func(page) bool) (err error) {
 		var m Message
 		if err == nil {
 			m, err = b.due(r, n)
+		}
+		if !b.scan.Keep {
+			m.Data = slices.Clone(m.Data)
 		}
 		if err != nil {
 			break

@@ -173,10 +173,7 @@ func (l *logReader) RecordedAt(ctx context.Context, seq uint64) (r domain.Record
 	if last, _ := l.Last(); seq == 0 || seq > last || seq < l.First() {
 		return r, false, nil
 	}
-	var found page
-	b := l.blockReader(max(seq-1, 1), seq, oneChunk) // the event before it verifies its chain hash
-	b.seeks = true
-	_ = b.read(ctx, func(p page) bool { found.messages = append(found.messages, p.messages...); return true })
+	found := page{messages: l.readNear(ctx, max(seq-1, 1), seq)} // the event before it verifies its chain hash
 	if d := l.decodePage(&linker{stream: &l.stream}, found, seq); d.err == nil && len(d.events) == 1 {
 		return d.events[0], true, nil
 	}
@@ -193,10 +190,7 @@ func (l *Log) MessageAt(ctx context.Context, seq uint64) (m Message, ok bool, er
 	if last, _ := l.Last(); seq == 0 || seq > last || seq < l.First() {
 		return m, false, nil
 	}
-	var found []Message
-	b := l.blockReader(seq, seq, oneChunk)
-	b.seeks = true
-	_ = b.read(ctx, func(p page) bool { found = append(found, p.messages...); return true })
+	found := l.readNear(ctx, seq, seq)
 	if len(found) == 1 && found[0].Seq == seq {
 		return found[0], true, nil
 	}

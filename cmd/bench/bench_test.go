@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 
 var tiny = counts{
 	rounds: 1, limit: 200 * time.Millisecond, groups: 3, groupEvents: 100, requests: 40, arrays: 2, patches: 8, subscriptions: 20,
-	events: 300, devices: []int{0, 300}, starts: 1, idle: 10 * time.Millisecond, rebuildRound: 1,
+	events: 300, auditEvents: 3_000, devices: []int{0, 300}, starts: 1, idle: 10 * time.Millisecond, rebuildRound: 1,
 	pageRounds: 1, pages: 16, readings: 3_000,
 	bodies: []int{10_000, 100_000}, bodyRounds: 1, posts: 64, mixed: 600 * time.Millisecond,
 }

@@ -4,7 +4,7 @@
 // stand beside it. The sections: append and writers (the log against a plain file), http (the real binary against a bare
 // handler), secure (secure mode against open mode), latency (PATCH to a SUB socket),
 // edgex (events of EdgeX services over NATS against a NATS server alone),
-// delivery (PATCH to REST receivers that fail, are slow or dead), rebuild (folding a log against reading it), lists (pages of long lists),
+// delivery (PATCH to REST receivers that fail, are slow or dead), rebuild (folding a log against reading it), audit (the past of entities in a long log), lists (pages of long lists),
 // readings (the same of readings, as many as -readings says), bodies (posting to device-rest against a handler that only
 // writes and syncs), mixed (memory under a load of all kinds), startup (time and memory).
 //

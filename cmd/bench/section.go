@@ -29,6 +29,7 @@ func init() { // not a literal: -only's text lists them
 		{"edgex", "edgex: events over NATS and MQTT until they are heard, against a bare NATS server and Mosquitto", edgexBus},
 		{"delivery", "delivery: from the first PATCH until REST receivers have it, sent again every 100 ms", deliverREST},
 		{"rebuild", "rebuild: reading and folding a log against reading it with nats.go alone", rebuildLog},
+		{"audit", "audit: the past of entities in a long log, against reading as many bytes of the log; one client", auditLog},
 		{"lists", "lists: pages of 20 from lists of devices, 8 clients", listPages},
 		{"readings", "readings: pages of 20 from lists of readings, 8 clients; the readings came from the log, in events of 10", listReadings},
 		{"console", "console: pages of the management UI, 4 clients", loadPages},
@@ -66,6 +67,7 @@ type counts struct {
 	patches       int           // of one client
 	subscriptions int           // that want nothing of what is sent
 	events        int           // in the log that is rebuilt
+	auditEvents   int           // in the log that is asked about its past
 	devices       []int         // in the folders that are started
 	starts        int
 	idle          time.Duration // before memory is read
@@ -82,13 +84,13 @@ type counts struct {
 var (
 	full = counts{
 		rounds: 7, limit: 2 * time.Second, groups: 300, groupEvents: 20_000, requests: 8_000, arrays: 80, patches: 2_000, subscriptions: 10_000,
-		events: 100_000, devices: []int{0, 10_000, 100_000}, starts: 7, idle: 4 * time.Second, rebuildRound: 5,
+		events: 100_000, auditEvents: 1_000_000, devices: []int{0, 10_000, 100_000}, starts: 7, idle: 4 * time.Second, rebuildRound: 5,
 		pageRounds: 5, pages: 500, readings: 1_000_000,
 		bodies: []int{10_000, 100_000, 1_000_000, 10_000_000, 100_000_000}, bodyRounds: 2, posts: 20_000, mixed: time.Minute,
 	}
 	quick = counts{
 		rounds: 3, limit: 300 * time.Millisecond, groups: 50, groupEvents: 3_000, requests: 1_500, arrays: 15, patches: 200, subscriptions: 1_000,
-		events: 10_000, devices: []int{0, 10_000}, starts: 3, idle: time.Second, rebuildRound: 3,
+		events: 10_000, auditEvents: 50_000, devices: []int{0, 10_000}, starts: 3, idle: time.Second, rebuildRound: 3,
 		pageRounds: 2, pages: 200, readings: 50_000,
 		bodies: []int{10_000, 100_000, 1_000_000, 10_000_000}, bodyRounds: 1, posts: 2_000, mixed: 6 * time.Second,
 	}

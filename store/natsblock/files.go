@@ -3,13 +3,13 @@ package natsblock
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"ledge/store/osfile"
 )
@@ -65,9 +65,10 @@ func (f *Files) List() ([]uint32, error) {
 	}
 	var all []uint32
 	for _, file := range files {
-		var n uint32
-		if _, err := fmt.Sscanf(file.Name(), "%d.blk", &n); err == nil && file.Name() == fmt.Sprintf("%d.blk", n) {
-			all = append(all, n)
+		digits, ok := strings.CutSuffix(file.Name(), ".blk")
+		n, err := strconv.ParseUint(digits, 10, 32)
+		if ok && err == nil && digits == strconv.FormatUint(n, 10) {
+			all = append(all, uint32(n))
 		}
 	}
 	slices.Sort(all)

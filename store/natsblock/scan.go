@@ -70,7 +70,8 @@ type Scan struct {
 
 	// Text has what was read last: with MaxBlock the whole block. It is used again, if not Keep.
 	Text []byte
-	room []byte
+	// Room is the buffer that is read into, unless Keep. It can be taken from an earlier scan.
+	Room []byte
 
 	base    int64 // of Text in the block
 	size    int64
@@ -185,10 +186,10 @@ func (s *Scan) fill(f io.ReaderAt, at int64, need int, end int64) []byte {
 		return rest
 	}
 	n := int(min(int64(max(need, s.Chunk)), end-at))
-	if s.Keep || cap(s.room) < n {
-		s.room = make([]byte, n)
+	if s.Keep || cap(s.Room) < n {
+		s.Room = make([]byte, n)
 	}
-	b := s.room[:n]
+	b := s.Room[:n]
 	have := copy(b, rest)
 	b = b[:have+s.read(f, b[have:], at+int64(have))]
 	s.Text, s.base = b, at
