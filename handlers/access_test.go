@@ -77,7 +77,9 @@ func allServices(change func(*handlers.Options)) map[string]*handlers.Service {
 	log := handlerstest.NewLog()
 	identities, tree := handlerstest.Identities{Log: log}, handlerstest.Transparency{Log: log}
 	return map[string]*handlers.Service{
-		"core-metadata":         metadata.New(options("core-metadata"), log.View, log, identities, log.Past(), tree).(*handlers.Service),
+		"core-metadata": metadata.New(
+			options("core-metadata"), log.View, log, identities, log.Past(), log.Events(), tree,
+		).(*handlers.Service),
 		"core-data":             data.New(options("core-data"), log.View, log, nil, nil).(*handlers.Service),
 		"core-command":          command.New(options("core-command"), log.View, log, nil).(*handlers.Service),
 		"device-rest":           devicerest.New(options("device-rest"), log.View, log, log, nil).(*handlers.Service),

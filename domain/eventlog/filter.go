@@ -44,10 +44,12 @@ func EntityOf(log, typ string, subject []string) (kind, name string) {
 		return strings.Join(subject, " "), ""
 	}
 	kind, name = subject[0], subject[1]
-	switch of, _, _ := strings.Cut(typ, "."); {
+	of, _, _ := strings.Cut(typ, ".")
+	about := of == "notification" || of == "notifications" || of == "transmission"
+	switch {
 	case log == Readings && (of == "reading" || of == "event"):
 		kind = "device"
-	case log == Notifications && (of == "notification" || of == "notifications" || of == "transmission") && kind != "cleanup" && kind != "replays":
+	case log == Notifications && about && kind != "cleanup" && kind != "replays":
 		kind = "notification"
 	}
 	return kind, name

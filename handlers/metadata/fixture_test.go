@@ -54,7 +54,7 @@ func mustServe(tb testing.TB, log *handlerstest.Log, tree Transparency, change .
 			Protocols: map[string]map[string]string{"other": {}}, Created: 3, Modified: 3,
 		}},
 	)
-	return contract.Watch(tb, New(o, log.View, log, handlerstest.Identities{Log: log}, log.Past(), tree))
+	return contract.Watch(tb, New(o, log.View, log, handlerstest.Identities{Log: log}, log.Past(), log.Events(), tree))
 }
 
 // device is a device in JSON with fields changed or, with an empty value, left out: device("name", `"x"`).

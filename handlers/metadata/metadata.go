@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"ledge/domain"
+	"ledge/domain/eventlog"
 	"ledge/domain/history"
 	"ledge/handlers"
 	"ledge/handlers/entities"
@@ -31,14 +32,16 @@ type service struct {
 }
 
 // New returns core-metadata on a state that is read with state and changed with log, its users and tokens with identities. Histories
-// are read from past, checkpoints and tiles from tree.
+// are read from past, events from ledger, checkpoints and tiles from tree.
 func New(
-	o handlers.Options, state entities.Reader, log handlers.Submitter, identities Identities, past history.Source, tree Transparency,
+	o handlers.Options, state entities.Reader, log handlers.Submitter, identities Identities, past history.Source, ledger eventlog.Source,
+	tree Transparency,
 ) http.Handler {
 	s := handlers.NewService(o)
 	api := service{API: s.API(handlers.V2), state: state, log: log, listed: newListed(o)}
-	api.Serve(slices.Concat(api.profileRoutes(), api.profilePartRoutes(), deviceRoutes(api, v2.OfDevice), api.serviceRoutes(), api.watcherRoutes(),
-		api.unitRoutes(), histories{api.API, past}.routes(), newTransparency(api, tree).routes()))
+	api.Serve(slices.Concat(api.profileRoutes(), api.profilePartRoutes(), deviceRoutes(api, v2.OfDevice), api.serviceRoutes(),
+		api.watcherRoutes(), api.unitRoutes(), histories{api.API, past}.routes(), newEvents(api.API, ledger).routes(),
+		newTransparency(api, tree).routes()))
 	u := newUsers(api, identities)
 	u.Serve(slices.Concat(u.userRoutes(), u.tokenRoutes()), u.RefuseKey)
 	api.RouteDocument(document)

@@ -41,7 +41,7 @@ func servingOf(name string) serving {
 func newMetadata(p *Server, o handlers.Options) http.Handler {
 	o.Units, o.ValidateUnits = p.units, p.Config.UnitsFile != ""
 	o.Devices, o.DefaultProtocol = p.Channels.Callbacks, p.Config.DefaultProtocol
-	return metadata.New(o, p.Node.Changes.View, p.Node.Changes.Appender, p.identities, p.Node.Past(), p.transparency)
+	return metadata.New(o, p.Node.Changes.View, p.Node.Changes.Appender, p.identities, p.Node.Past(), p.Node.Events(), p.transparency)
 }
 
 func newData(p *Server, o handlers.Options) http.Handler {

@@ -14,6 +14,7 @@ import (
 	"ledge/cmd/internal/services"
 	"ledge/cmd/ledgetest"
 	"ledge/domain"
+	"ledge/domain/eventlog"
 	"ledge/domain/history"
 	"ledge/handlers"
 	"ledge/handlers/metadata"
@@ -204,7 +205,8 @@ func TestUserAPIAttacks(t *testing.T) {
 func routesOfUsers(t *testing.T) map[string]domain.Right {
 	t.Helper()
 	found := map[string]domain.Right{}
-	service := metadata.New(handlers.Options{Service: services.Metadata}, nil, nil, nil, history.Source{}, nil).(*handlers.Service)
+	o := handlers.Options{Service: services.Metadata}
+	service := metadata.New(o, nil, nil, nil, history.Source{}, eventlog.Source{}, nil).(*handlers.Service)
 	for _, route := range service.Routes() {
 		path := strings.TrimPrefix(route.Path, "/api/v2")
 		if strings.HasPrefix(path, "/user") || strings.HasPrefix(path, "/token") {
