@@ -2,14 +2,17 @@ package metadata
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"ledge/domain"
+	"ledge/domain/eventlog"
 	"ledge/handlers"
 	"ledge/handlers/handlerstest"
 )
@@ -252,6 +255,48 @@ func TestEventStreamsAreBounded(t *testing.T) {
 			if _, err := s.lines.ReadString('\n'); err != nil {
 				break
 			}
+		}
+	}
+}
+
+// singleEvents is a log of which only single events may be read.
+type singleEvents struct {
+	eventlog.Reader
+	t *testing.T
+}
+
+func (u singleEvents) Read(ctx context.Context, from, to uint64) iter.Seq2[eventlog.Event, error] {
+	u.t.Errorf("the events %d to %d are read", from, to)
+	return u.Reader.Read(ctx, from, to)
+}
+
+// TestEntityIsFollowed holds that the events of one name are found without a read of others, in both directions and over a removal.
+func TestEntityIsFollowed(t *testing.T) {
+	_, log := mustMetadata(t)
+	givenEvents(t, log)
+	source := log.Events()
+	source.Logs[eventlog.Changes] = singleEvents{source.Logs[eventlog.Changes], t}
+	for _, tt := range []struct {
+		q    eventlog.Query
+		want string
+		next uint64
+	}{
+		{eventlog.Query{Limit: 9}, "[3 4 5 7]", 8},
+		{eventlog.Query{Limit: 2, Filter: eventlog.Filter{From: 4}}, "[4 5]", 6},
+		{eventlog.Query{Limit: 9, Filter: eventlog.Filter{To: 6}}, "[3 4 5]", 7},
+		{eventlog.Query{Limit: 9, Newest: true}, "[7 5 4 3]", 0},
+		{eventlog.Query{Limit: 2, Newest: true}, "[7 5]", 4},
+		{eventlog.Query{Limit: 2, Newest: true, Filter: eventlog.Filter{To: 4}}, "[4 3]", 2},
+		{eventlog.Query{Limit: 9, Newest: true, Filter: eventlog.Filter{To: 6}}, "[5 4 3]", 0},
+	} {
+		tt.q.Log, tt.q.Entity, tt.q.Name = eventlog.Changes, "device", "cam-1"
+		page, err := source.Read(t.Context(), tt.q)
+		var seqs []uint64
+		for _, e := range page.Events {
+			seqs = append(seqs, e.Seq)
+		}
+		if got := fmt.Sprint(seqs); err != nil || got != tt.want || page.Next != tt.next {
+			t.Errorf("%+v: got %s, next %d, %v; want %s, %d", tt.q, got, page.Next, err, tt.want, tt.next)
 		}
 	}
 }
