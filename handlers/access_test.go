@@ -76,7 +76,7 @@ func allServices(change func(*handlers.Options)) map[string]*handlers.Service {
 	}
 	log := handlerstest.NewLog()
 	identities := handlerstest.Identities{Log: log}
-	ledger := metadata.Ledger{Past: log.Past(), Tree: handlerstest.Transparency{Log: log}, Replays: handlerstest.NewReplays(log)}
+	ledger := metadata.Ledger{Past: log.Past(), Events: log.Events(), Tree: handlerstest.Transparency{Log: log}, Replays: handlerstest.NewReplays(log)}
 	return map[string]*handlers.Service{
 		"core-metadata":         metadata.New(options("core-metadata"), log.View, log, identities, ledger).(*handlers.Service),
 		"core-data":             data.New(options("core-data"), log.View, log, nil, nil).(*handlers.Service),

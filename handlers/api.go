@@ -25,6 +25,8 @@ type API struct {
 	// NeedsLogin says that clients need a login in open mode too. Who changes users and tokens can let itself into the console, which has
 	// logins in open mode.
 	NeedsLogin bool
+	// Closing is closed when the service stops.
+	Closing <-chan struct{}
 
 	service *Service
 	answers *answers.Shared
@@ -35,7 +37,7 @@ type API struct {
 // API adds a version, with the routes that all services have.
 func (s *Service) API(version string) *API {
 	a := &API{Options: s.options, Bodies: s.bodies, service: s, answers: s.answers, refused: s.refused, names: &lookups.Clients{}}
-	a.APIVersion = version
+	a.APIVersion, a.Closing = version, s.closing
 	timestamp := func() any { return a.Now().UTC().Format(time.UnixDate) }
 	routes := []Route{
 		{Method: "GET", Path: "/ping", Right: Public, Handle: a.about("timestamp", timestamp)},

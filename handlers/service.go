@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -27,12 +28,15 @@ type Service struct {
 	bodies  *bodies.Bodies
 	answers *answers.Shared
 	refused *refusedLog
+	closing chan struct{} // closed by Close
+	once    sync.Once
 }
 
 // NewService returns a service without an API: every path is unknown.
 func NewService(o Options) *Service {
 	o = o.WithDefaults()
 	s := &Service{options: o, engine: gin.New(), bodies: NewBodies(o), answers: NewAnswers(o), refused: &refusedLog{}}
+	s.closing = make(chan struct{})
 	s.engine.RedirectTrailingSlash = false // EdgeX 2.3 answers 404
 	s.engine.HandleMethodNotAllowed = true
 	s.engine.ForwardedByClientIP = false
@@ -42,6 +46,9 @@ func NewService(o Options) *Service {
 	s.engine.NoMethod(s.notAllowed)
 	return s
 }
+
+// Close ends the answers that have no end, such as streams of events.
+func (s *Service) Close() { s.once.Do(func() { close(s.closing) }) }
 
 // ServeHTTP implements http.Handler.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -44,10 +44,12 @@ func EntityOf(log, typ string, subject []string) (kind, name string) {
 		return strings.Join(subject, " "), ""
 	}
 	kind, name = subject[0], subject[1]
-	switch of, _, _ := strings.Cut(typ, "."); {
+	of, _, _ := strings.Cut(typ, ".")
+	about := of == "notification" || of == "notifications" || of == "transmission"
+	switch {
 	case log == Readings && (of == "reading" || of == "event"):
 		kind = "device"
-	case log == Notifications && (of == "notification" || of == "notifications" || of == "transmission") && kind != "cleanup" && kind != "replays":
+	case log == Notifications && about && kind != "cleanup" && kind != "replays":
 		kind = "notification"
 	}
 	return kind, name
@@ -193,14 +195,4 @@ func subjectMatches(pattern, subject string) bool {
 		}
 	}
 	return len(want) == len(have)
-}
-
-// ParseTime reads a time such as 2026-11-21T07:42:05Z, 2026-11-21 07:42:05 or 2026-11-21. Without a zone it is in that of the machine.
-func ParseTime(text string) (time.Time, bool) {
-	for _, layout := range []string{time.RFC3339, time.DateTime, time.DateOnly} {
-		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
-			return t, true
-		}
-	}
-	return time.Time{}, false
 }

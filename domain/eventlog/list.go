@@ -171,6 +171,6 @@ func (l *list) followAhead(ctx context.Context) error {
 			return nil
 		}
 	}
-	l.Next = max(l.from, l.to+1)
+	l.Next = l.behind
 	return nil
 }

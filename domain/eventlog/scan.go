@@ -61,6 +61,7 @@ func (r *reading) readAhead(ctx context.Context) error {
 		r.miss(missing)
 		r.Next = max(r.Next, missing.To+1)
 	}
+	r.Next = r.behind
 	return nil
 }
 
@@ -80,7 +81,7 @@ func (r *reading) readPart(ctx context.Context) (*Missing, error) {
 			return nil, nil
 		}
 	}
-	r.Next = r.to + 1 // events that were removed by age meanwhile are left out
+	r.Next = r.behind // events that were removed by age meanwhile are left out
 	return nil, nil
 }
 

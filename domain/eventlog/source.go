@@ -64,6 +64,9 @@ type Source struct {
 	State func() (domain.View, func())
 	// First returns the first event of the log of changes that is not in an archive.
 	First func() uint64
+	// Tail calls f with each event of a log from a sequence on, in groups, as soon as queries show them. It returns when ctx ends, when f
+	// fails, or when the log cannot be read. f does not keep the slice.
+	Tail func(ctx context.Context, log string, from uint64, f func([]Event) error) error
 }
 
 // Query asks for a page of events.
@@ -82,8 +85,8 @@ type Query struct {
 // Page is a part of the events that a filter chooses.
 type Page struct {
 	Events []Event
-	// Next begins the next page: with the oldest event first it is From of the query, also at the end of the log. With the newest first it is
-	// To, and 0 at the beginning of the log.
+	// Next begins the next page: with the oldest event first it is From of the query, also at the end of the log. With the newest first it
+	// is To, and 0 at the beginning of the log.
 	Next uint64
 	// Last is the last event on the log.
 	Last uint64
@@ -99,6 +102,7 @@ type reading struct {
 	Page
 	log      Reader
 	from, to uint64 // the first and the last sequence of the span
+	behind   uint64 // Next when the span is read, with the oldest event first
 	read     int    // bytes
 	found    int    // events on the page
 	shown    int    // bytes of data on the page
@@ -154,6 +158,10 @@ func (s Source) begin(ctx context.Context, q Query) (*reading, error) {
 		}
 		r.to = min(r.to, max(seq, 1)-1)
 	}
+	r.behind = max(r.from, r.to+1)
+	if q.To == 0 { // what follows a span of time is not chosen, now and later
+		r.behind = max(r.from, last+1)
+	}
 	return r, nil
 }
 
@@ -165,11 +173,21 @@ func (s Source) find(log string) (Reader, error) {
 	return nil, domain.Errorf(domain.Invalid, "log: %.80q is not a log; use one of %s", log, strings.Join(Names, ", "))
 }
 
+// Last returns the last event on a log that queries show.
+func (s Source) Last(log string) (uint64, error) {
+	r, err := s.find(log)
+	if err != nil {
+		return 0, err
+	}
+	_, last := r.Span()
+	return last, nil
+}
+
 // Event returns one event with its headers and its chain hash.
 func (s Source) Event(ctx context.Context, log string, seq uint64) (e Event, err error) {
 	r, err := s.find(log)
 	if err != nil {
-		return e, err
+		return e, domain.Errorf(domain.NotFound, "%s", err)
 	}
 	first, last := r.Span()
 	if seq < first || seq > last {

@@ -22,6 +22,7 @@ type Log struct {
 	state    domain.State
 	seq      *uint64 // of the event that was recorded last
 	recorded []domain.Recorded
+	more     chan struct{} // closed and replaced when an event is recorded
 	submits  int
 	// Fail, if set, is what Submit answers.
 	Fail error
@@ -34,7 +35,7 @@ type Log struct {
 // NewLog returns an empty log.
 func NewLog() *Log {
 	seq := new(uint64)
-	return &Log{state: newState(seq), seq: seq}
+	return &Log{state: newState(seq), seq: seq, more: make(chan struct{})}
 }
 
 // LogOf returns a log that is what was recorded: as after a crash, of the beginning of another one.
@@ -96,6 +97,8 @@ func (l *Log) record(r domain.Request) domain.Outcome {
 	recorded := domain.Recorded{Stamp: r.Stamp, Seq: *l.seq, Event: event}
 	domain.Evolve(l.state, &recorded)
 	l.recorded = append(l.recorded, recorded)
+	close(l.more)
+	l.more = make(chan struct{})
 	return domain.Outcome{Seq: *l.seq, Event: event}
 }
 

@@ -54,7 +54,7 @@ func mustServe(tb testing.TB, log *handlerstest.Log, tree Transparency, change .
 			Protocols: map[string]map[string]string{"other": {}}, Created: 3, Modified: 3,
 		}},
 	)
-	ledger := Ledger{Past: log.Past(), Tree: tree, Replays: handlerstest.NewReplays(log)}
+	ledger := Ledger{Past: log.Past(), Events: log.Events(), Tree: tree, Replays: handlerstest.NewReplays(log)}
 	return contract.Watch(tb, New(o, log.View, log, handlerstest.Identities{Log: log}, ledger))
 }
 

@@ -48,7 +48,7 @@ func mustSized(tb testing.TB, devices, bytes int, change func(*handlers.Options)
 		view, done := log.View()
 		view.State.Devices = sized{view.State.Devices}
 		return view, done
-	}, log, handlerstest.Identities{Log: log}, Ledger{Past: log.Past()}), log
+	}, log, handlerstest.Identities{Log: log}, Ledger{Past: log.Past(), Events: log.Events()}), log
 }
 
 // onWrite calls f before each write.
@@ -185,7 +185,7 @@ func TestSentEntityIsDropped(t *testing.T) {
 		view, done := log.View()
 		view.State.Devices = tracked{sized{view.State.Devices}, &last}
 		return view, done
-	}, log, handlerstest.Identities{Log: log}, Ledger{Past: log.Past()})
+	}, log, handlerstest.Identities{Log: log}, Ledger{Past: log.Past(), Events: log.Events()})
 	names, w := listed(t, h, func() {
 		runtime.GC()
 		if last.Value() != nil {

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"ledge/domain"
+	"ledge/domain/eventlog"
 	"ledge/domain/history"
 	"ledge/handlers"
 	"ledge/handlers/entities"
@@ -32,7 +33,8 @@ type service struct {
 
 // Ledger is the log of changes, as the routes below /ledger have it.
 type Ledger struct {
-	Past    history.Source // histories are read from it
+	Past    history.Source  // histories are read from it
+	Events  eventlog.Source // pages and streams of events are read from it
 	Tree    Transparency
 	Replays Replays
 }
@@ -42,7 +44,8 @@ func New(o handlers.Options, state entities.Reader, log handlers.Submitter, iden
 	s := handlers.NewService(o)
 	api := service{API: s.API(handlers.V2), state: state, log: log, listed: newListed(o)}
 	api.Serve(slices.Concat(api.profileRoutes(), api.profilePartRoutes(), deviceRoutes(api, v2.OfDevice), api.serviceRoutes(), api.watcherRoutes(),
-		api.unitRoutes(), histories{api.API, ledger.Past}.routes(), newTransparency(api, ledger.Tree).routes()))
+		api.unitRoutes(), histories{api.API, ledger.Past}.routes(), newEvents(api.API, ledger.Events).routes(),
+		newTransparency(api, ledger.Tree).routes()))
 	u := newUsers(api, identities)
 	u.Serve(slices.Concat(u.userRoutes(), u.tokenRoutes(), histories{u.API, ledger.Past}.identityRoutes(),
 		busReplays{u.API, ledger.Replays}.routes()), u.RefuseKey)

@@ -9,16 +9,10 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
-	"ledge/handlers/connections"
-	"ledge/handlers/quota"
 )
 
-// tilesAtOnce is how many tiles and checkpoints are made at a time. For each, up to 257 events are read. A turn takes turnShares of the
-// quota, which leaves one turn for one client: three quarters of the quota are fewer than two turns.
-const (
-	tilesAtOnce = 2
-	turnShares  = 2
-)
+// tilesAtOnce is how many tiles and checkpoints are made at a time. For each, up to 257 events are read.
+const tilesAtOnce = 2
 
 // tileForever has caches keep a tile: its content never changes. Only the client that asked may keep it, because tiles need a right.
 const tileForever = "private, max-age=31536000, immutable"
@@ -35,11 +29,11 @@ type Transparency interface {
 type transparency struct {
 	*handlers.API
 	log   Transparency
-	turns *quota.Quota
+	turns turns
 }
 
 func newTransparency(s service, log Transparency) transparency {
-	return transparency{s.API, log, quota.New(tilesAtOnce * turnShares)}
+	return transparency{s.API, log, newTurns(s.API, "tiles", tilesAtOnce)}
 }
 
 func (t transparency) routes() []handlers.Route {
@@ -52,15 +46,12 @@ func (t transparency) routes() []handlers.Route {
 // inTurn has a request wait for its turn.
 func (t transparency) inTurn(next func(c *gin.Context) error) handlers.Handler {
 	return func(c *gin.Context) {
-		client := connections.Client(c.Request)
-		wait, cancel := context.WithTimeout(c.Request.Context(), t.WriteTimeout)
-		defer cancel()
-		if t.turns.Wait(wait, client, turnShares) != nil {
-			const text = "too many tiles are being made, %d at a time; ask again, for fewer at once"
-			t.Fail(c, domain.Errorf(domain.Unavailable, text, tilesAtOnce))
+		release, err := t.turns.take(c)
+		if err != nil {
+			t.Fail(c, err)
 			return
 		}
-		defer t.turns.Give(client, turnShares)
+		defer release()
 		if err := next(c); err != nil {
 			t.Fail(c, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"iter"
+	"slices"
 
 	"ledge/domain/eventlog"
 	"ledge/store"
@@ -22,7 +23,19 @@ func (n *Node) Events() eventlog.Source {
 		name := eventlog.Names[i]
 		logs[name] = eventReader{p.Log, name, name == eventlog.Changes}
 	}
-	return eventlog.Source{Logs: logs, State: n.Changes.View, First: n.Changes.Log.First}
+	return eventlog.Source{Logs: logs, State: n.Changes.View, First: n.Changes.Log.First, Tail: n.tail}
+}
+
+// tail follows the messages of a log, for which Options.Messages is set.
+func (n *Node) tail(ctx context.Context, log string, from uint64, f func([]eventlog.Event) error) error {
+	i := slices.Index(eventlog.Names, log)
+	return n.Parts()[i].Appender.FollowMessages(ctx, from, func(group []store.Message) error {
+		events := make([]eventlog.Event, len(group))
+		for i, m := range group {
+			events[i] = EventOf(log, m)
+		}
+		return f(events)
+	})
 }
 
 // eventReader reads a log for pages of events.

@@ -42,7 +42,7 @@ func newMetadata(p *Server, o handlers.Options) http.Handler {
 	o.Units, o.ValidateUnits = p.units, p.Config.UnitsFile != ""
 	o.Devices, o.DefaultProtocol = p.Channels.Callbacks, p.Config.DefaultProtocol
 	return metadata.New(o, p.Node.Changes.View, p.Node.Changes.Appender, p.identities,
-		metadata.Ledger{Past: p.Node.Past(), Tree: p.transparency, Replays: p.bus.Replays()})
+		metadata.Ledger{Past: p.Node.Past(), Events: p.Node.Events(), Tree: p.transparency, Replays: p.bus.Replays()})
 }
 
 func newData(p *Server, o handlers.Options) http.Handler {

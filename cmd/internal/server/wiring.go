@@ -41,8 +41,8 @@ func (p *Server) openData(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	o.Messages = true // for the bus, and for streams of events
 	if natsOptions != nil {
-		o.Messages = true
 		if err := whenFree(ctx, p.Logger, natsOptions.Host, natsOptions.Port, func() error { return natsOptions.Check(ctx) }); err != nil {
 			return node.WithCode(err)
 		}

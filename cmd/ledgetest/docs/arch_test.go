@@ -58,6 +58,7 @@ var handlerParts = []struct {
 	{"connections", nil, "it limits connections of any server"},
 	{"entities", []string{"handlers/answers"}, "it reads entities, and does not answer"},
 	{"etag", nil, "it reads a header"},
+	{"eventstream", nil, "it writes texts to any client"},
 	{"faults", []string{"handlers/jsonform"}, "it knows messages, and no requests"},
 	{"identity", nil, "it knows credentials, and no requests"},
 	{"jsonform", nil, "it knows texts, and no requests"},

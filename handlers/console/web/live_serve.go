@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bufio"
 	"fmt"
 	"net/http"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/eventstream"
 )
 
 // Share makes a handler of a live page whose requests after a message share their answers. Show keeps the answer.
@@ -68,17 +68,16 @@ func (s liveConnections) serveLive(c *gin.Context) error {
 	if s.Position != nil && at != s.Position() {
 		s.live.changedAll(one)
 	}
-	c.Header("Content-Type", "text/event-stream")
-	c.Header("X-Accel-Buffering", "no") // of nginx
 	s.tellAll(c, one)
 	return nil
 }
 
 // tellAll sends the messages of a page while its user may listen.
 func (s liveConnections) tellAll(c *gin.Context, one *listener) {
+	stream := eventstream.Begin(c.Writer, s.live.beat)
 	beat := time.NewTicker(s.live.beat)
 	defer beat.Stop()
-	for text := "retry: 2000\n\n"; s.mayListen(c) && s.tell(c, text) == nil; {
+	for text := "retry: 2000\n\n"; s.mayListen(c) && stream.Send(text) == nil; {
 		select {
 		case <-c.Request.Context().Done():
 			return
@@ -100,19 +99,4 @@ func (s liveConnections) tellAll(c *gin.Context, one *listener) {
 func (s liveConnections) mayListen(c *gin.Context) bool {
 	u, ok := s.Sessions.userNow(c)
 	return ok && u.Role.May(domain.MayRead)
-}
-
-// tell sends a text. The time to write begins anew with each: that of the whole answer would end an idle connection.
-func (s liveConnections) tell(c *gin.Context, text string) error {
-	below := c.Writer.(interface{ Unwrap() http.ResponseWriter }).Unwrap() // Gin's Flush does nothing if the writer below has no Flush
-	controller := http.NewResponseController(below)
-	if err := controller.SetWriteDeadline(time.Now().Add(s.live.beat)); err != nil {
-		return err
-	}
-	w := bufio.NewWriter(c.Writer)
-	_, _ = w.WriteString(text) // Flush returns the error
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	return controller.Flush()
 }
