@@ -58,7 +58,10 @@ the next start folds again, 1 for a log that cannot be written any more.`,
 			}
 			return err
 		}
-		defer p.Close()
+		defer func() {
+			p.Close()
+			p.Logger.Info("stopped")
+		}()
 		for {
 			select {
 			case <-hangups:

@@ -31,8 +31,8 @@ func ChooseName(to string, keep int, now time.Time) (string, error) {
 	return filepath.Join(to, now.UTC().Format(nameLayout)), nil
 }
 
-// RemoveOld removes the oldest backups that [ChooseName] has named in the folder of the newest one, until keep are left. It returns the files
-// that it has removed.
+// RemoveOld removes the oldest backups that [ChooseName] has named in the folder of the newest one, until keep are left. It returns the
+// files that it has removed.
 func RemoveOld(newest string, keep int) (removed []string, err error) {
 	if keep == 0 {
 		return nil, nil
