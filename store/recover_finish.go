@@ -218,7 +218,7 @@ func (r *recovery) describe() error {
 	if err == nil && have.Name == l.name && asked(have, want) {
 		return nil
 	}
-	if r.last > 0 {
+	if restored := inf == nil && sum == nil; r.last > 0 && !restored { // a backup has neither
 		l.store.o.Logger.Warn("description of a stream written anew: it was missing, damaged, or for other settings", "stream", l.name, "dir", dir, "error", err)
 	}
 	if created.IsZero() {

@@ -22,7 +22,9 @@ func (r release) debian(t target, binary, extras string) error {
 	}
 	deploy := filepath.Join(r.root, "deploy")
 	add(binary, "/usr/bin/ledge", files.TypeFile, 0o755)
-	add(filepath.Join(deploy, "systemd", "ledge.service"), "/lib/systemd/system/ledge.service", files.TypeFile, 0o644)
+	for _, unit := range []string{"ledge.service", "ledge-backup.service", "ledge-backup.timer"} {
+		add(filepath.Join(deploy, "systemd", unit), "/lib/systemd/system/"+unit, files.TypeFile, 0o644)
+	}
 	add(filepath.Join(extras, "ledge.yaml"), "/etc/ledge/ledge.yaml", files.TypeConfigNoReplace, 0o644)
 	add(filepath.Join(extras, "bash"), "/usr/share/bash-completion/completions/ledge", files.TypeFile, 0o644)
 	add(filepath.Join(extras, "zsh"), "/usr/share/zsh/vendor-completions/_ledge", files.TypeFile, 0o644)
@@ -37,6 +39,13 @@ func (r release) debian(t target, binary, extras string) error {
 	}
 	for _, example := range []string{"prometheus/prometheus.yml", "prometheus/alerts.yml", "grafana/ledge.json"} {
 		add(filepath.Join(deploy, filepath.FromSlash(example)), "/usr/share/doc/ledge/examples/"+filepath.Base(example), files.TypeFile, 0o644)
+	}
+	documents, err := r.documents()
+	if err != nil {
+		return err
+	}
+	for _, name := range documents { // help texts name docs/…
+		add(filepath.Join(r.root, name), "/usr/share/doc/ledge/"+filepath.ToSlash(name), files.TypeFile, 0o644)
 	}
 	info := nfpm.WithDefaults(&nfpm.Info{
 		Name: "ledge", Arch: t.debian, Platform: "linux", Version: r.debianVersion(), VersionSchema: "none", Section: "net", Priority: "optional",
@@ -62,6 +71,20 @@ func (r release) debian(t target, binary, extras string) error {
 		return err
 	}
 	return out.Close()
+}
+
+// documents returns the documents of the package, with the files of the tour, as paths in the repository.
+func (r release) documents() (list []string, err error) {
+	list = []string{"README.md", "CHANGELOG.md"}
+	err = filepath.WalkDir(filepath.Join(r.root, "docs"), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(r.root, path)
+		list = append(list, name)
+		return err
+	})
+	return list, err
 }
 
 // debianVersion makes each commit newer than the one before: one without a tag is before the first release, in the order of time.

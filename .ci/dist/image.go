@@ -17,7 +17,7 @@ import (
 // user is who runs the program in a container, as in the images that others call "nonroot".
 const user = 65532
 
-// image writes an image of the binary alone, for docker load and podman load. CA certificates come from the machine or a volume.
+// image writes an image of the binary alone, for docker load and podman load. The program has CA certificates of its own.
 func (r release) image(t target, binary string) error {
 	content, err := r.layer(binary)
 	if err != nil {

@@ -27,6 +27,8 @@ type Options struct {
 	// bound to a port; nil where there are none. Ledge sends nothing to either on this machine, and binds nothing to the former.
 	OwnPorts  map[int]string
 	OwnSocket func(port int) bool
+	// Closed is the reason for which every destination and every bind is refused; empty: none is refused for it.
+	Closed string
 	// Resolver finds the addresses of names that are connected to; nil is that of the machine.
 	Resolver *net.Resolver
 	// ConnectTimeout bounds the connecting of DialContext: 5 s where it is zero.
@@ -84,6 +86,9 @@ func (g *Guard) Allowed(host string, port int) error {
 
 // name checks a name before it is resolved; allowed says that its addresses need no rule that allows them.
 func (g *Guard) name(host string, port int) (allowed bool, err error) {
+	if g.o.Closed != "" {
+		return false, g.closedError(host)
+	}
 	if text, ok := g.o.Deny.host(host, port); ok {
 		return false, denied(host, text)
 	}
@@ -101,6 +106,9 @@ func (g *Guard) name(host string, port int) (allowed bool, err error) {
 
 // address checks an address that host stands for; allowed says that a rule allows the name.
 func (g *Guard) address(host string, addr netip.Addr, port int, allowed bool) error {
+	if g.o.Closed != "" {
+		return g.closedError(host)
+	}
 	if text, ok := g.o.Deny.any(meanings(addr), port); ok {
 		if plain(addr).String() != host {
 			host += ", which is " + addr.String()
@@ -114,6 +122,10 @@ func (g *Guard) address(host string, addr netip.Addr, port int, allowed bool) er
 		return notAllowed(host, port)
 	}
 	return nil
+}
+
+func (g *Guard) closedError(host string) error {
+	return &Refused{"host", fmt.Sprintf("%s is refused: %s", host, g.o.Closed)}
 }
 
 func denied(host, text string) error {
@@ -156,6 +168,9 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 
 // Bind checks where a socket is about to be bound; at is what host was resolved to. The error is a *Refused.
 func (g *Guard) Bind(host string, at netip.AddrPort) error {
+	if g.o.Closed != "" {
+		return g.closedError(host)
+	}
 	port := int(at.Port())
 	if port < privileged {
 		return &Refused{"port", fmt.Sprintf("%d is privileged; choose one from %d to 65535", port, privileged)}

@@ -37,6 +37,7 @@ func (s *Sender) compose(t Target, m outward.Message) (*gomail.Msg, error) {
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	msg.FromMailAddress(&from)
 	msg.ToMailAddress(to...)
+	subject, media, text := describeMessage(m, media)
 	msg.Subject(subject)
 	msg.SetDateWithValue(s.o.Now().UTC())
 	msg.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: nobody answers this automatically
@@ -46,7 +47,7 @@ func (s *Sender) compose(t Target, m outward.Message) (*gomail.Msg, error) {
 	if m.CorrelationID != "" {
 		msg.SetGenHeader("X-Correlation-ID", m.CorrelationID)
 	}
-	msg.SetBodyString(gomail.ContentType(media), string(m.Body))
+	msg.SetBodyString(gomail.ContentType(media), text)
 	return msg, nil
 }
 

@@ -34,8 +34,6 @@ var policies = map[string]gomail.TLSPolicy{
 const (
 	// SecretPath is where the secret with username and password for the mail server is: one mail server has one login.
 	SecretPath = "smtp"
-	// subject is that of every message: EdgeX has one for all notifications too, and the body says what happened.
-	subject = "Ledge notification"
 )
 
 // Server is a mail server. The zero Server is none.

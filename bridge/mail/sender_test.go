@@ -104,7 +104,7 @@ func TestMessage(t *testing.T) {
 		return text
 	}
 	for field, want := range map[string]string{
-		"Subject": "Ledge notification", "Date": "Sat, 21 Nov 2026 07:42:05 +0000", "Message-Id": "<6877ff35-5566-5d14-a992-79fbb18d8d4a@example.org>",
+		"Subject": "Größe: 5 m²", "Date": "Sat, 21 Nov 2026 07:42:05 +0000", "Message-Id": "<6877ff35-5566-5d14-a992-79fbb18d8d4a@example.org>",
 		"Content-Type": "text/plain; charset=UTF-8", "X-Correlation-Id": "c-1", "Auto-Submitted": "auto-generated", "User-Agent": "",
 	} {
 		if got := decode(field); got != want {

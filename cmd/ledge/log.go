@@ -3,14 +3,17 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/logs"
+	"ledge/store"
 )
 
 // notPrinted is what an interrupted log leaves.
@@ -42,7 +45,12 @@ See docs/audit.md.`,
 			return cli.ExplainInterrupt(ctx, err, notPrinted)
 		}
 		l.SkipGaps(c.ErrOrStderr())
-		print := logs.NewPrinter(c.OutOrStdout(), asJSON).Print
+		printed := false
+		printer := logs.NewPrinter(c.OutOrStdout(), asJSON)
+		print := func(m store.Message) error {
+			printed = true
+			return printer.Print(m)
+		}
 		defer l.Close()
 		if filter.Follows && l.Server != "" {
 			seen, err := l.Place(ctx, &filter)
@@ -54,6 +62,30 @@ See docs/audit.md.`,
 		if filter.Follows {
 			return exit.With(exit.Usage, fmt.Errorf("log -f follows a running server, and none has the data folder %s; start one with `ledge serve`", cfg.DataDir))
 		}
-		return cli.ExplainInterrupt(ctx, l.PrintHistory(ctx, &filter, print), notPrinted)
+		if err := l.PrintHistory(ctx, &filter, print); err != nil || printed {
+			return cli.ExplainInterrupt(ctx, err, notPrinted)
+		}
+		return checkNames(c.Flags())
 	})
+}
+
+// checkNames returns an error that names the flags of a log without any message that they choose: one of them may be misspelled. It returns
+// nil if a flag has left out a part of the log.
+func checkNames(flags *pflag.FlagSet) error {
+	for _, part := range []string{"since", "until", "from", "last"} {
+		if flags.Changed(part) {
+			return nil
+		}
+	}
+	var names []string
+	for _, name := range []string{"type", "device", "actor", "subject"} {
+		if flags.Changed(name) {
+			names = append(names, fmt.Sprintf("--%s %q", name, flags.Lookup(name).Value))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	err := fmt.Errorf("no message on the log has %s; correct it, or print all messages without it", strings.Join(names, " and "))
+	return exit.With(exit.Failure, err)
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	_ "golang.org/x/crypto/x509roots/fallback" // the CAs that Mozilla trusts, for a system that has none, such as the image for containers
 
 	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/memory"

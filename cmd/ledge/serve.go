@@ -28,17 +28,24 @@ SIGHUP never stops it. It reloads log-level and the files of tls-cert, tls-key a
 connections stay open. What cannot be used changes nothing, and one error in the log says why. Other
 settings need a restart; a line of the log names those that differ. See docs/reference/operating.md.
 
+With --no-delivery it sends nothing: no notification, callback or command. So a restored copy can be
+looked into beside the node that it was copied from. See docs/backup.md#look-into-a-backup.
+
 Exit code 6 for damage of the log that is found while it runs, 8 for damage of a state file, which
 the next start folds again, 1 for a log that cannot be written any more.`,
 		Example: `  ledge serve --data-dir /var/lib/ledge
   ledge serve --config /etc/ledge/ledge.yaml --secure`,
 	}
+	noDelivery := c.Flags().Bool("no-delivery", false, "send nothing to anybody, and listen on free ports unless flags set others")
 	return cli.AddSettings(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, source map[string]string) error {
 		signal.Ignore(syscall.SIGPIPE) // who reads the log may go: that ends no service
 		hangups := make(chan os.Signal, 1)
 		signal.Ignore(syscall.SIGHUP) // it does not end ctx from now on
 		signal.Notify(hangups, syscall.SIGHUP)
-		p := &server.Server{Config: cfg, Version: version, Source: source, Logger: cfg.NewLogger(c.ErrOrStderr())}
+		if *noDelivery {
+			config.TakeFreePorts(cfg, source)
+		}
+		p := &server.Server{Config: cfg, Version: version, Source: source, NoDelivery: *noDelivery, Logger: cfg.NewLogger(c.ErrOrStderr())}
 		for _, f := range []*os.File{os.Stdout, os.Stderr} {
 			if term.IsTerminal(int(f.Fd())) {
 				p.Terminal = f
@@ -51,7 +58,10 @@ the next start folds again, 1 for a log that cannot be written any more.`,
 			}
 			return err
 		}
-		defer p.Close()
+		defer func() {
+			p.Close()
+			p.Logger.Info("stopped")
+		}()
 		for {
 			select {
 			case <-hangups:

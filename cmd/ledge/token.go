@@ -2,7 +2,9 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,10 +36,14 @@ client certificate.` + besideServer,
 		Example: `  ledge token create pos-7 --devices 'cam-*' --expires 90d
   ledge token create prometheus --role viewer`}
 	role := c.Flags().String("role", string(domain.Poster), "role of the token: "+roleNames())
-	devices := c.Flags().StringSlice("devices", nil, "patterns of the devices that a poster may post to, such as cam-*,door-1. Default: all")
+	const about = "patterns of the devices that a poster may post to, such as cam-*,door-1; * is all. Default: *"
+	devices := c.Flags().StringSlice("devices", nil, about)
 	expires := c.Flags().String("expires", "", "lifetime of the token, such as 90d or 12h. Default: it does not expire")
 	certificate := c.Flags().Bool("certificate", false, "the token is a client certificate with that name")
 	return administering(c, 1, func(c *cobra.Command, _ *config.Config, name string, do func(admin.Request) (admin.Answer, error)) error {
+		if c.Flags().Changed("devices") && (len(*devices) == 0 || slices.Contains(*devices, "")) {
+			return exit.With(exit.Usage, errors.New("--devices: a pattern is empty; name devices, such as cam-*, or give * for all"))
+		}
 		t := domain.Token{Name: name, Role: domain.Role(*role), Devices: *devices, Certificate: *certificate}
 		if *expires != "" {
 			lifetime, err := parseLifetime(*expires)
@@ -103,10 +109,18 @@ func newTokenList() *cobra.Command {
 			if t.OldUntil != 0 {
 				kind += ", the old one until " + cli.FormatDate(t.OldUntil, "")
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.Name, t.Role, cmp.Or(strings.Join(t.Devices, ","), "-"), kind, cli.FormatDate(t.Expires, "never"), cli.FormatDate(t.LastUsed, "never"))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.Name, t.Role, describeDevices(t), kind, cli.FormatDate(t.Expires, "never"), cli.FormatDate(t.LastUsed, "never"))
 		}
 		return w.Flush()
 	})
+}
+
+// describeDevices returns the patterns of the devices of a token: * for all, - for a role that posts nothing or anything.
+func describeDevices(t admin.Token) string {
+	if len(t.Devices) == 0 && t.Role == domain.Poster {
+		return "*"
+	}
+	return cmp.Or(strings.Join(t.Devices, ","), "-")
 }
 
 // parseLifetime reads a duration that is a lifetime.

@@ -97,8 +97,11 @@ type writer struct {
 func unfinished(name string) string { return name + ".partial" }
 
 func createFile(name string, at time.Time) (*writer, error) {
-	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+	switch _, err := os.Lstat(name); {
+	case err == nil:
 		return nil, exit.With(exit.Usage, fmt.Errorf("%s is there already, and is not overwritten; choose another name", name))
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, exit.With(exit.Usage, fmt.Errorf("write the backup: %w", err))
 	}
 	f, err := os.OpenFile(unfinished(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {

@@ -69,13 +69,15 @@ func Write(ctx context.Context, name string, o Options) (*Report, error) {
 		b.file.abandon()
 		return nil, exit.WithDamage(err)
 	}
-	return &Report{name, b.m}, nil
+	return &Report{File: name, Manifest: b.m}, nil
 }
 
 // Report describes a backup, in the form that `ledge backup --json` prints.
 type Report struct {
 	File string `json:"file"`
 	Manifest
+	// Removed are the older backups that --keep has removed.
+	Removed []string `json:"removed,omitempty"`
 }
 
 // Print prints a report for people.
@@ -85,6 +87,9 @@ func (r *Report) Print(w io.Writer) {
 		fmt.Fprintf(w, "%s: %d to %d, chain %s\n", stream, e.First, e.Last, e.Chain)
 	}
 	fmt.Fprintf(w, "payloads: %d bodies with %d bytes\nwritten to %s\n", r.Payloads, r.Bytes, r.File)
+	for _, path := range r.Removed {
+		fmt.Fprintf(w, "removed %s\n", path)
+	}
 }
 
 // write writes all entries. The bodies come first: those of events that come later are added at the end, and those that

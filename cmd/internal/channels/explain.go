@@ -26,6 +26,9 @@ func (cs *Channels) Explain(subscription, notification string) (*Explanation, er
 	if notification == "" {
 		w.add("category", len(s.Categories)+len(s.Labels) == 0, "it asks for the categories %s and the labels %s", namesIn(s.Categories), namesIn(s.Labels))
 		cs.whyChannels(w, s.Channels)
+		if err := whyLast(cs, w, s.Name); err != nil {
+			return nil, err
+		}
 	} else if err := cs.whyNotification(w, s, notification); err != nil {
 		return nil, err
 	}
@@ -54,6 +57,31 @@ func (cs *Channels) delivered(subscription, id string) (n domain.Notification, l
 	list, _, err = v.Lists.Transmissions(domain.Page{Limit: mostTries},
 		domain.Filter{Index: domain.IndexNotification, Value: id}, domain.Filter{Index: domain.IndexSubscription, Value: subscription})
 	return n, list, err
+}
+
+// newestTries is how many of the newest transmissions whyLast looks at.
+const newestTries = 100
+
+// whyLast adds the newest failure among the newest transmissions to a subscription, and says how old it is.
+func whyLast(cs *Channels, w *Explanation, subscription string) error {
+	v, done := cs.ViewFlushed()
+	defer done()
+	filter := domain.Filter{Index: domain.IndexSubscription, Value: subscription}
+	list, _, err := v.Lists.Transmissions(domain.Page{Limit: newestTries}, filter)
+	if err != nil {
+		return err
+	}
+	for _, t := range list {
+		for _, r := range slices.Backward(t.Records) {
+			if r.Status != domain.StatusSent {
+				const text = "the last failure, on %s at %s: %s: %s"
+				w.add("transmission", false, text, date(r.Sent), channelName(t.Channel), r.Status, firstOf(r.Response))
+				return nil
+			}
+		}
+	}
+	w.add("transmission", false, "none of the newest %d transmissions has failed", len(list))
+	return nil
 }
 
 func (cs *Channels) whyNotification(w *Explanation, s domain.Subscription, id string) error {

@@ -35,13 +35,24 @@ func AddSettings(c *cobra.Command, f func(ctx context.Context, c *cobra.Command,
 	return c
 }
 
+// configUsage is the help of the flag --config.
+const configUsage = "YAML file of settings, below the environment and the flags [LEDGE_CONFIG]. Default: " + config.InstalledFile +
+	", if it is there and there is neither --data-dir nor a folder data"
+
+// namesFolder reports whether the command line or the environment of a command names a data folder.
+func namesFolder(c *cobra.Command) bool {
+	const name = "data-dir"
+	_, found := os.LookupEnv(config.EnvName(name))
+	return found || c.Flags().Changed(name)
+}
+
 // AddSettingFlags gives a command all settings as flags. read reads them, and returns where the value of each comes from. The error names
 // every setting that is wrong.
 func AddSettingFlags(c *cobra.Command) (read func() (*config.Config, map[string]string, error)) {
 	cfg := config.Default()
 	settings := cfg.Settings()
 	cfg.AddTo(c.Flags())
-	file := c.Flags().StringP("config", "c", "", "YAML file of settings, below the environment and the flags [LEDGE_CONFIG]")
+	file := c.Flags().StringP("config", "c", "", configUsage)
 	if c.Args == nil {
 		c.Args = cobra.NoArgs
 	}
@@ -49,6 +60,8 @@ func AddSettingFlags(c *cobra.Command) (read func() (*config.Config, map[string]
 	return func() (*config.Config, map[string]string, error) {
 		if v, ok := os.LookupEnv("LEDGE_CONFIG"); ok && !c.Flags().Changed("config") {
 			*file = v
+		} else if !c.Flags().Changed("config") && !namesFolder(c) {
+			*file = config.FindInstalled()
 		}
 		if warning := config.UnknownVariables(settings, os.Environ()); warning != "" {
 			defer printWarning(c, cfg, warning)

@@ -199,7 +199,8 @@ func TestOldDefaultsAreTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := DescribeUnused(c); !strings.Contains(got, fmt.Sprintf(" and %d more; leave them out", count-8)) || strings.Contains(got, "\n") {
+	want := fmt.Sprintf(" and %d more; leave them out", count-8)
+	if got := DescribeUnused(c); !strings.Contains(got, want) || strings.Contains(got, "\n") {
 		t.Errorf("the warning is %q", got)
 	}
 	for name := range replacedSettings {

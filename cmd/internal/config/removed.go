@@ -68,7 +68,7 @@ var replacedSettings = map[string]string{
 	"smtp-port":              "use smtp-server, such as smtp://mail.example.org:587",
 	"smtp-secret-path":       "the login is the secret smtp, and without that secret there is no login. Leave it out",
 	"smtp-skip-verify":       "trust the CA of the mail server instead, with SSL_CERT_DIR on Linux",
-	"smtp-subject":           "it is \"Ledge notification\". Leave it out",
+	"smtp-subject":           "it says what happened. Leave it out",
 	"smtp-tls":               "use the scheme of smtp-server: smtp, smtps or smtp+plain",
 	"strict-profile-changes": "use strict-profiles=changes",
 	"strict-profile-deletes": "use strict-profiles=deletes",

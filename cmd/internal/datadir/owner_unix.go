@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// becomeOwner has a process of root become the owner of a data folder, for ever. All files that it makes there are the owner's, and a link of
+// becomeOwner has a process of root become the owner of a data folder, for ever. All files that it makes there are the owner's. A link of
 // the owner leads to nothing that the owner may not change. Files that root alone can read have to be read before.
 func becomeOwner(folder *os.File) error {
 	if os.Geteuid() != 0 {

@@ -31,6 +31,9 @@ var (
 	ofUnrecorded = []measure[int64]{
 		{"ledge_notifications_unrecorded_total", "Notifications, deliveries to a subscription and outcomes of tries since the start that the log refused for good; the log file names each.", func(n int64) float64 { return float64(n) }},
 	}
+	ofDelivery = []measure[int]{
+		{"ledge_delivery_off", "1 if the server was started with --no-delivery and sends nothing, else 0.", count},
+	}
 	ofStreams = []measure[streamUse]{
 		{"ledge_stream_bytes", "Size of the files of a stream.", func(s streamUse) float64 { return float64(s.Bytes) }},
 		{"ledge_stream_first_sequence", "Sequence of the first event that is kept.", func(s streamUse) float64 { return float64(s.First) }},

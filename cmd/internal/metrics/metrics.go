@@ -120,6 +120,7 @@ func (m *Meters) register() {
 	add(services.Notifications, m.deliveries.all()...)
 	add(services.Notifications,
 		metricsOf(ofEndpoints, []string{"kind"}, m.endpointUse),
+		metricsOf(ofDelivery, nil, func() []withLabels[int] { return unlabelled(deliveryOff(m)) }),
 		metricsOf(ofUnrecorded, nil, func() []withLabels[int64] { return unlabelled(m.unrecorded()) }),
 		metricsOf(ofZeroMQ, nil, m.zeroMQUse),
 		metricsOf(ofPeers, []string{"reason"}, func() []withLabels[int] { return byReason(m.Channels.Sockets.Refusals()) }))

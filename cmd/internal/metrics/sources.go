@@ -57,6 +57,14 @@ func (m *Meters) projectionUse(stream string) []withLabels[projectionUse] {
 	return []withLabels[projectionUse]{{u, []string{stream}}}
 }
 
+// deliveryOff returns 1 if nothing is sent.
+func deliveryOff(m *Meters) int {
+	if m.Channels.Closed != "" {
+		return 1
+	}
+	return 0
+}
+
 func (m *Meters) unrecorded() int64 {
 	return m.Channels.Engine.Refused() + m.Channels.Delivery.Refused()
 }

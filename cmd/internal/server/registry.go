@@ -11,10 +11,10 @@ import (
 	"ledge/cmd/internal/services"
 )
 
-// newRegistry returns the registry of the services; nil without the setting registry.
+// newRegistry returns the registry of the services; nil without the setting registry, and with NoDelivery.
 func newRegistry(p *Server) (*registry.Registry, error) {
 	address := config.RegistryAddress(p.Config.Registry)
-	if address == "" {
+	if address == "" || p.NoDelivery {
 		return nil, nil
 	}
 	token, err := secure.ReadCredential(secure.RegistryToken)

@@ -51,6 +51,8 @@ type Server struct {
 	Now func() time.Time
 	// Terminal, if it is not nil, is told how people and clients reach the server.
 	Terminal io.Writer
+	// NoDelivery keeps the server from sending anything: notifications, callbacks, commands, and copies for a hub.
+	NoDelivery bool
 	// Fold tells how far the fold of a long start is; nil is a new one.
 	Fold *node.FoldLog
 
@@ -195,6 +197,9 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	p.onClose(p.servers.shutdown)
 	p.onClose(p.Channels.Commands.Close) // their outcomes are recorded before the services have stopped
 	startRegistry(p)
+	if reason := closedReason(p); reason != "" {
+		p.Logger.Warn(reason)
+	}
 	warnOfOpenAddresses(p)
 	var ready []any
 	for _, one := range services.All {
@@ -276,8 +281,19 @@ func (p *Server) openPayloads() (err error) {
 	return nil
 }
 
+// closedReason returns the reason why the server sends nothing; "" if it does.
+func closedReason(p *Server) string {
+	if !p.NoDelivery {
+		return ""
+	}
+	return "this server delivers nothing and calls nobody: it was started with --no-delivery; start it without, to have it deliver"
+}
+
 // warnings are what an operator has to look at while the program works.
-func (p *Server) warnings() []string {
+func (p *Server) warnings() (list []string) {
+	if reason := closedReason(p); reason != "" {
+		list = append(list, reason)
+	}
 	writable := datadir.WorldWritable(p.Config.Paths().Written()...)
-	return slices.Concat(p.Remover.Warnings(), p.bus.Warnings(), p.registry.Warnings(), writable)
+	return slices.Concat(list, p.Remover.Warnings(), p.bus.Warnings(), p.registry.Warnings(), writable)
 }

@@ -79,7 +79,7 @@ func (p *Server) busOptions() (*bus.Options, error) {
 		o.TLS, o.Login, o.Still = p.tls.nats, p.natsLogin, p.natsStill
 	}
 	urls, node := c.HubURLs()
-	if len(urls) == 0 {
+	if len(urls) == 0 || p.NoDelivery {
 		return o, nil
 	}
 	password, err := secure.ReadCredential(secure.HubPassword)
@@ -109,6 +109,7 @@ func (p *Server) openChannels(ctx context.Context) (err error) {
 	p.Channels, err = channels.Open(ctx, channels.Options{
 		Node: p.Node, Secrets: p.secrets, DenyDestinations: c.DenyDestinations, AllowDestinations: c.AllowDestinations, AllowBinds: c.AllowBinds,
 		SMTPServer: c.SMTPServer, SMTPSender: c.SMTPSender, Resend: bridge.Resend{Limit: c.ResendLimit, Interval: c.ResendInterval}, OwnPorts: own,
+		Closed:            closedReason(p),
 		ZeroMQDescriptors: p.files.ZeroMQ, OutgoingDescriptors: p.files.Outgoing, Instance: p.instance, Now: p.Now, Logger: p.Logger,
 	})
 	if err != nil {

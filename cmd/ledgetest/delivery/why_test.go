@@ -86,6 +86,8 @@ func TestWhy(t *testing.T) {
 	}
 	w = explain(p, t, "bad", c)
 	holdsFinding(w, t, "transmission", true, "FAILED")
+	holdsFinding(explain(p, t, "bad"), t, "transmission", false, "the last failure")
+	holdsFinding(explain(p, t, "good"), t, "transmission", false, "has failed")
 	holdsFinding(explain(p, t, "good", other), t, "category", true, `the category "other"; the subscription asks for c`)
 	holdsFinding(explain(p, t, "shut", c), t, "locked", true, "locked")
 	holdsFinding(explain(p, t, "shut"), t, "locked", true, "LOCKED")

@@ -170,6 +170,8 @@ func TestOwnerRestores(t *testing.T) {
 	ledgetest.MustDo(t, os.Chown(backup, owner, owner))
 	ledgetest.MustDo(t, os.Mkdir(own, 0o700))
 	giveAway(t, own)
+	closed := filepath.Join(filepath.Dir(own), "closed") // root's alone
+	ledgetest.MustDo(t, os.Mkdir(closed, 0o700))
 	as := func(args ...string) *exec.Cmd {
 		cmd := exec.CommandContext(t.Context(), program, args...)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: owner, Gid: owner}}
@@ -179,6 +181,10 @@ func TestOwnerRestores(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	checkOwner(t, own, "restore")
+	out, err := as("backup", "--data-dir", own, filepath.Join(closed, "backup.tar")).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "permission denied") {
+		t.Errorf("a backup to a folder that cannot be read: %v, %s", err, out)
+	}
 	serve := ledgetest.ServeCommand(nil, own)
 	cmd := as(serve.Args[1:]...)
 	q := ledgetest.LaunchCommand(t, cmd, own)

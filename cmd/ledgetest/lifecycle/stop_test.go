@@ -147,3 +147,13 @@ func stopping(p *ledgetest.Node) {
 		})
 	}
 }
+
+// The last line of the program's log is that it has stopped, after all that is closed at a stop.
+func TestStoppedIsTheLastLine(t *testing.T) {
+	p := ledgetest.Start(t, t.TempDir())
+	p.Stop()
+	lines := strings.Split(strings.TrimSpace(p.Log.String()), "\n")
+	if last := lines[len(lines)-1]; !strings.Contains(last, `"msg":"stopped"`) {
+		t.Errorf("the last line is %s", last)
+	}
+}

@@ -1,0 +1,22 @@
+package config
+
+import (
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// TakeFreePorts has each listener take a free port, unless a flag has set one. A listener that is off by default is off. source is the one
+// that [Config.Load] has returned.
+func TakeFreePorts(c *Config, source map[string]string) {
+	c.declared.VisitAll(func(f *pflag.Flag) {
+		if !strings.HasSuffix(f.Name, "-port") || source[f.Name] == "--"+f.Name {
+			return
+		}
+		port := "0"
+		if f.DefValue == "-1" {
+			port = f.DefValue
+		}
+		_ = f.Value.Set(port) // a port that each of them takes
+	})
+}
