@@ -43,4 +43,15 @@ var goldenVariants = map[string]Event{
 	"watcher.removed/1+prev":      WatcherRemoved{Watcher: goldenWatcher, Prev: 17},
 	"subscription.added/3+again":  SubscriptionAdded{Subscription: restricted, Prev: 17},
 	"subscription.removed/3+prev": SubscriptionRemoved{Subscription: restricted, Prev: 17},
+	// The modified time before the update came later.
+	"device.updated/2+was":       DevicePatched{updateWithWas("cam-1")},
+	"profile.updated/2+was":      ProfilePatched{updateWithWas("camera")},
+	"service.updated/2+was":      ServicePatched{updateWithWas("device-rest")},
+	"watcher.updated/2+was":      WatcherPatched{updateWithWas("w")},
+	"subscription.updated/4+was": SubscriptionPatched{updateWithWas("s")},
+}
+
+func updateWithWas(name string) Update {
+	changes := Changes{"labels": {Is: json.RawMessage(`["yard"]`)}}
+	return Update{Name: name, Prev: 42, Modified: 1760000060000, WasModified: 1760000000006, Changes: changes}
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"ledge/domain"
-	"ledge/domain/history"
 	"ledge/handlers"
 	"ledge/handlers/entities"
 	v2 "ledge/handlers/shapes/v2"
@@ -31,13 +30,15 @@ type service struct {
 }
 
 // New returns core-metadata on a state that is read with state and changed with log, its users and tokens with identities. Histories
-// are read from past, checkpoints and tiles from tree.
+// and former states are read from past, checkpoints and tiles from tree.
 func New(
-	o handlers.Options, state entities.Reader, log handlers.Submitter, identities Identities, past history.Source, tree Transparency,
+	o handlers.Options, state entities.Reader, log handlers.Submitter, identities Identities, past *handlers.Past, tree Transparency,
 ) http.Handler {
 	s := handlers.NewService(o)
 	api := service{API: s.API(handlers.V2), state: state, log: log, listed: newListed(o)}
-	api.Serve(slices.Concat(api.profileRoutes(), api.profilePartRoutes(), deviceRoutes(api, v2.OfDevice), api.serviceRoutes(), api.watcherRoutes(),
+	entityRoutes := slices.Concat(
+		api.profileRoutes(), api.profilePartRoutes(), deviceRoutes(api, v2.OfDevice), api.serviceRoutes(), api.watcherRoutes())
+	api.Serve(slices.Concat(past.Routes(api.API, entityRoutes),
 		api.unitRoutes(), histories{api.API, past}.routes(), newTransparency(api, tree).routes()))
 	u := newUsers(api, identities)
 	u.Serve(slices.Concat(u.userRoutes(), u.tokenRoutes()), u.RefuseKey)

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"ledge/domain"
-	"ledge/domain/history"
 	"ledge/handlers"
 	"ledge/handlers/access"
 	"ledge/handlers/handlerstest"
@@ -55,7 +54,7 @@ func TestExamples(t *testing.T) { contract.DriveExamples(t, exemplary) }
 func TestDocumentedFailures(t *testing.T) { contract.DriveFailures(t, exemplary) }
 
 func TestDocument(t *testing.T) {
-	s := New(handlerstest.Options("core-metadata"), nil, nil, nil, history.Source{}, nil).(*handlers.Service)
+	s := New(handlerstest.Options("core-metadata"), nil, nil, nil, nil, nil).(*handlers.Service)
 	contract.CheckDocument(t, s.Routes(), map[string]any{
 		"AddDevice": handlers.EntityIn[v2.Device]("device").Shape(), "UpdateDevice": handlers.PatchIn[v2.Device]("device").Shape(),
 		"AddProfile":        handlers.EntityIn[v2.Profile]("profile").Shape(),

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"ledge/domain"
-	"ledge/domain/history"
 	"ledge/handlers"
 	"ledge/handlers/handlerstest"
 )
@@ -144,7 +143,7 @@ func TestTokens(t *testing.T) {
 // TestOpenModeAsksForLogin holds that nobody without a login changes who may use the console.
 func TestOpenModeAsksForLogin(t *testing.T) {
 	h, log := mustMetadata(t)
-	s := New(handlerstest.Options("core-metadata"), nil, nil, nil, history.Source{}, nil).(*handlers.Service)
+	s := New(handlerstest.Options("core-metadata"), nil, nil, nil, nil, nil).(*handlers.Service)
 	for _, route := range s.Routes() {
 		method, path := route.Method, strings.ReplaceAll(route.Path, ":name", "anna")
 		if !strings.HasPrefix(path, "/api/v2/user") && !strings.HasPrefix(path, "/api/v2/token") {

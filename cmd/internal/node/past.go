@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"time"
 
 	"ledge/domain"
 	"ledge/domain/history"
@@ -81,7 +82,9 @@ func (n *Node) ChangeLog() ChangeLog { return ChangeLog{n} }
 
 // Past returns the source of histories.
 func (n *Node) Past() history.Source {
-	return history.Source{State: n.Changes.View, Log: n.ChangeLog(), First: n.Changes.Log.First}
+	return history.Source{
+		State: n.Changes.View, Log: n.ChangeLog(), First: n.Changes.Log.First, Last: n.Changes.Recorded, UpTo: n.ChangeLog().UpTo,
+	}
 }
 
 // Last is the sequence of the last event that the state shows.
@@ -109,6 +112,32 @@ func (l ChangeLog) Read(ctx context.Context, from, to uint64, f func(domain.Reco
 		return fmt.Errorf("%w: %w", history.ErrUnread, err)
 	}
 	return err
+}
+
+// UpTo returns the last event that was stored at a time or before, archived ones too; 0 for none. If the clock was set back, all events up
+// to that one count as stored before. It reads one block file or archive.
+func (l ChangeLog) UpTo(ctx context.Context, t time.Time) (uint64, error) {
+	log, after := l.n.Changes.Log, t.Add(time.Nanosecond)
+	behind, err := log.OlderThan(ctx, after)
+	if err != nil || behind > log.First() || behind == 1 {
+		return behind - 1, err
+	}
+	from, err := log.Begin(ctx, after)
+	if err != nil || from >= behind {
+		return behind - 1, err
+	}
+	for m, err := range log.ReadRaw(ctx, from, behind-1) {
+		if IsGap(err) {
+			return 0, fmt.Errorf("%w: %w", history.ErrUnread, err)
+		}
+		if err != nil {
+			return 0, err
+		}
+		if m.At.After(t) {
+			return m.Seq - 1, nil
+		}
+	}
+	return behind - 1, ctx.Err()
 }
 
 // ReadHistory returns a page of the history of an entity.

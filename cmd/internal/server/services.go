@@ -41,7 +41,7 @@ func servingOf(name string) serving {
 func newMetadata(p *Server, o handlers.Options) http.Handler {
 	o.Units, o.ValidateUnits = p.units, p.Config.UnitsFile != ""
 	o.Devices, o.DefaultProtocol = p.Channels.Callbacks, p.Config.DefaultProtocol
-	return metadata.New(o, p.Node.Changes.View, p.Node.Changes.Appender, p.identities, p.Node.Past(), p.transparency)
+	return metadata.New(o, p.Node.Changes.View, p.Node.Changes.Appender, p.identities, p.past, p.transparency)
 }
 
 func newData(p *Server, o handlers.Options) http.Handler {
@@ -75,7 +75,8 @@ func newReadingsLog(p *Server) handlers.Submitter {
 func newNotifications(p *Server, o handlers.Options) http.Handler {
 	o = addSecrets(p, o)
 	o.Names, o.Swept = p.Channels.Names, retention.Swept(&p.Node.Notifications)
-	return notifications.New(o, p.Node.Changes.View, p.Node.Changes.Appender, p.Channels.ViewFlushed, p.Node.Notifications.Appender, p.Channels.NewChannelChecks(), p.Channels.NewReplays(), p.Channels)
+	return notifications.New(o, p.Node.Changes.View, p.Node.Changes.Appender, p.past, p.Channels.ViewFlushed, p.Node.Notifications.Appender,
+		p.Channels.NewChannelChecks(), p.Channels.NewReplays(), p.Channels)
 }
 
 // addSecrets are the options of a service that stores secrets.

@@ -14,7 +14,6 @@ import (
 	"ledge/cmd/internal/services"
 	"ledge/cmd/ledgetest"
 	"ledge/domain"
-	"ledge/domain/history"
 	"ledge/handlers"
 	"ledge/handlers/metadata"
 )
@@ -204,7 +203,7 @@ func TestUserAPIAttacks(t *testing.T) {
 func routesOfUsers(t *testing.T) map[string]domain.Right {
 	t.Helper()
 	found := map[string]domain.Right{}
-	service := metadata.New(handlers.Options{Service: services.Metadata}, nil, nil, nil, history.Source{}, nil).(*handlers.Service)
+	service := metadata.New(handlers.Options{Service: services.Metadata}, nil, nil, nil, nil, nil).(*handlers.Service)
 	for _, route := range service.Routes() {
 		path := strings.TrimPrefix(route.Path, "/api/v2")
 		if strings.HasPrefix(path, "/user") || strings.HasPrefix(path, "/token") {

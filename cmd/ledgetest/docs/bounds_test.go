@@ -31,6 +31,7 @@ var boundTests = map[string][]string{
 	"JSON body, profile file, posted event, posted body, secret":                                                        {"TestSeed_8_Limits", "TestUploadProfile", "TestResourceLimits", "TestSecret", "TestBatchLimits"},
 	"all secrets together": {"TestPutIsBounded"},
 	"hashes of all passwords and tokens together; keys of the program":                     {"TestCredentialsAreBounded"},
+	"events, memory of a list `asOf`":                                                      {"TestPastIsBounded"},
 	"entries of a list in one answer":                                                      {"TestMaxResults"},
 	"`ledge log -n`":                                                                       {"TestLogFilterFlags"},
 	"topics of one ZeroMQ socket in `endpoint/all` and `ledge why`; one topic there":       {"TestAudience", "TestShownTopic"},
