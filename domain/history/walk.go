@@ -70,6 +70,7 @@ type Kind interface {
 	listName() string
 	encode(entity any) ([]byte, error)
 	decode(text []byte) (any, error)
+	differ(was, is []byte) (domain.Changes, error)
 }
 
 // Kinds are the kinds of entities by the first token of their events' subjects.
