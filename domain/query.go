@@ -1,5 +1,7 @@
 package domain
 
+import "iter"
+
 // Page is a part of a list: Limit entries from Offset on, newest first. Limit -1 means all.
 type Page struct{ Offset, Limit int }
 
@@ -54,6 +56,24 @@ type Lists interface {
 	Readings(Page, ...Filter) (list []Reading, total int, err error)
 	// TransmissionIDs are those of one notification's transmissions, in no order.
 	TransmissionIDs(notification string) ([]string, error)
+	// Checkpoint returns the last event that is shown, with its chain hash. A list may move it.
+	Checkpoint() (seq uint64, chain [32]byte)
+	// KeysAsOf returns the page as of an earlier event.
+	KeysAsOf(list string, past Past, p Page, filters ...Filter) (keys []string, total int, err error)
+}
+
+// Past is the part of a list as of an event that the state does not have any more.
+type Past struct {
+	Seq uint64
+	// Former has the entities of the list that later events have changed or removed, as they were.
+	Former iter.Seq[Former]
+}
+
+// Former is an entity as the event of a sequence, its revision, has put it.
+type Former struct {
+	Key      string
+	Revision uint64
+	Entity   any // of the type of the list
 }
 
 // View is one consistent look at the state: single entities in State, lists in Lists.

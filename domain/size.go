@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -59,4 +60,24 @@ func (r DeviceResource) BodyLimit(usual int64) (limit int64, own bool, err error
 		return 0, false, Errorf(Invalid, `resource %q: its attribute %s is %v in the profile, which is no size above 0; write it there as 10485760 or "10MiB"`, r.Name, MaxBodyBytes, quote(fmt.Sprint(value)))
 	}
 	return limit, true, nil
+}
+
+// largeText is the size from which on an entity is large, in bytes of JSON: the memory that it takes while it is in work matters.
+const largeText = 16 << 10
+
+// A large entity in work is in memory as its text, decoded, and as the text of the answer, which grows while it is written. Each entry of
+// its lists and objects takes so many bytes beside that, and each object: a mapping has place for eight entries.
+const (
+	copiesInWork = 3
+	entryInWork  = 100
+	objectInWork = 400
+)
+
+// SizeInWork returns about the memory of an entity while it is read and written as JSON, in bytes. Each entry but the first of a list or an
+// object comes after a comma; other commas may be in texts.
+func SizeInWork(text []byte) int {
+	if len(text) <= largeText {
+		return len(text)
+	}
+	return copiesInWork*len(text) + entryInWork*bytes.Count(text, []byte(",")) + objectInWork*bytes.Count(text, []byte("{"))
 }

@@ -82,7 +82,7 @@ func allServices(change func(*handlers.Options)) map[string]*handlers.Service {
 		"core-data":             data.New(options("core-data"), log.View, log, nil, nil).(*handlers.Service),
 		"core-command":          command.New(options("core-command"), log.View, log, nil).(*handlers.Service),
 		"device-rest":           devicerest.New(options("device-rest"), log.View, log, log, nil).(*handlers.Service),
-		"support-notifications": notifications.New(options("support-notifications"), log.View, log, log.View, log, nil, nil, nil).(*handlers.Service),
+		"support-notifications": notifications.New(options("support-notifications"), log.View, log, log.Past(), log.View, log, nil, nil, nil).(*handlers.Service),
 	}
 }
 

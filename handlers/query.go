@@ -1,7 +1,10 @@
 package handlers
 
 import (
+	"math"
 	"net/http"
+	"strconv"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -17,18 +20,22 @@ type Handler = gin.HandlerFunc
 // Filter says which entries of a list a request means.
 type Filter = func(*gin.Context) []domain.Filter
 
-// Get serves the entity whose key is in the path, with its revision as ETag. wrap makes the answer of it, or a
-// pointer to that, which saves a copy.
+// Get serves the entity whose key is in the path, with its revision as ETag. name is the kind in messages. wrap makes the answer of it, or
+// a pointer to that, which saves a copy.
 func Get[S any](
-	a *API, state entities.Reader, kind, param string, table func(domain.State) domain.Table[S], wrap func(Envelope, S) any,
+	a *API, state entities.Reader, name, param string, kind entities.Kind[S], wrap func(Envelope, S) any,
 ) Handler {
 	return func(c *gin.Context) {
 		memory := a.AnswerMemoryOf(c)
 		defer memory.Release()
 		s := new(S)
-		row, err := entities.LookUp(memory, state, table, c.Param(param), s)
+		var row domain.Row
+		state, err := EntityState(c, state, kind.List, c.Param(param))
+		if err == nil {
+			row, err = entities.LookUp(memory, state, kind.Table, c.Param(param), s)
+		}
 		if err == nil && !row.OK {
-			err = domain.Errorf(domain.NotFound, "%s %s %.80q does not exist; correct the %s", kind, param, c.Param(param), param)
+			err = domain.Errorf(domain.NotFound, "%s %s %.80q does not exist; correct the %s", name, param, c.Param(param), param)
 		}
 		if err != nil {
 			a.Fail(c, err)
@@ -96,6 +103,9 @@ func FindPage[S any](a *API, c *gin.Context, state entities.Reader, kind entitie
 	if err != nil {
 		return nil, err
 	}
+	if state, err = listState(c, state, kind.List); err != nil {
+		return nil, err
+	}
 	return entities.Query(state, kind, page, filters)
 }
 
@@ -118,4 +128,56 @@ func Remove(a *API, log Submitter, param string, command func(key string) domain
 		}
 		a.Reply(c, http.StatusOK, a.Envelope(http.StatusOK))
 	}
+}
+
+// The second message is that of EdgeX 2.3. It answers the first one with an error of Go's strconv.
+const (
+	notInteger = "querystring %s's value %q is no whole number from %d to %d; correct it or leave it out"
+	outOfRange = "querystring %s's value %d is out of min %d ~ max %d range."
+)
+
+const defaultLimit = 20
+
+// Page reads offset and limit. Limit -1 means as many as a page may have.
+func (a *API) Page(c *gin.Context) (domain.Page, error) {
+	offset, err := queryInt(c, "offset", 0, 0, math.MaxInt32)
+	if err != nil {
+		return domain.Page{}, err
+	}
+	limit, err := queryInt(c, "limit", min(defaultLimit, a.MaxResults), -1, a.MaxResults)
+	if err != nil {
+		return domain.Page{}, err
+	}
+	if limit == -1 {
+		limit = a.MaxResults
+	}
+	return domain.Page{Offset: offset, Limit: limit}, nil
+}
+
+func queryInt(c *gin.Context, key string, value, least, most int) (int, error) {
+	text, ok := c.GetQuery(key)
+	if !ok {
+		return value, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, domain.Errorf(domain.Invalid, notInteger, key, text, least, most)
+	}
+	if n < least || n > most {
+		return 0, domain.Errorf(domain.Invalid, outOfRange, key, n, least, most)
+	}
+	return n, nil
+}
+
+// Labels reads labels=a,b as filters: a list keeps what has all of them.
+func Labels(c *gin.Context) []domain.Filter {
+	text := strings.TrimSpace(c.Query("labels"))
+	if text == "" {
+		return nil
+	}
+	var filters []domain.Filter
+	for label := range strings.SplitSeq(text, ",") {
+		filters = append(filters, domain.Filter{Index: domain.IndexLabel, Value: label})
+	}
+	return filters
 }

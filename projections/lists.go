@@ -2,6 +2,7 @@ package projections
 
 import (
 	"fmt"
+	"iter"
 
 	"ledge/domain"
 	"ledge/projections/fold"
@@ -39,13 +40,32 @@ func foldFilter(f Filter) fold.Filter {
 
 // Keys implements domain.Lists.
 func (v *View) Keys(list string, p Page, filters ...Filter) (keys []string, total int, err error) {
+	return v.readKeys(list, nil, p, filters)
+}
+
+// KeysAsOf implements domain.Lists.
+func (v *View) KeysAsOf(list string, past domain.Past, p Page, filters ...Filter) (keys []string, total int, err error) {
+	return v.readKeys(list, &fold.Past{Seq: past.Seq, Former: asFormer(past.Former)}, p, filters)
+}
+
+func (v *View) readKeys(list string, past *fold.Past, p Page, filters []Filter) (keys []string, total int, err error) {
 	for _, t := range held[v.d.tables] {
 		if t.Called(list) {
 			page, all := v.page(p, filters)
-			return t.Keys(v.View, page, all)
+			return t.Keys(v.View, past, page, all)
 		}
 	}
 	return nil, 0, fmt.Errorf("%s has no list %q", v.d.tables, list)
+}
+
+func asFormer(list iter.Seq[domain.Former]) iter.Seq[fold.Former] {
+	return func(yield func(fold.Former) bool) {
+		for f := range list {
+			if !yield(fold.Former{Name: f.Key, Seq: f.Revision, Entity: f.Entity}) {
+				return
+			}
+		}
+	}
 }
 
 func pageOf[S any](v *View, t *fold.Table[S], p Page, filters []Filter) ([]S, int, error) {

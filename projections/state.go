@@ -1,8 +1,6 @@
 package projections
 
 import (
-	"bytes"
-
 	"ledge/domain"
 	"ledge/projections/fold"
 )
@@ -87,31 +85,11 @@ func (t *rows[S]) GetWithin(name string, most int, into *S) domain.Row {
 	if row == nil {
 		return domain.Row{}
 	}
-	r := domain.Row{Size: rowInWork(row)}
+	r := domain.Row{Size: domain.SizeInWork(row)}
 	if r.Size > most {
 		return r
 	}
 	*into, r.Revision = t.Parse(name, row)
 	r.OK = true
 	return r
-}
-
-// largeRow is from where on an entity is large, in bytes: what it takes while it is in work matters.
-const largeRow = 16 << 10
-
-// A large entity in work is there as its row is decoded and as text, which grows while it is written. Each entry of its lists and objects
-// takes so many bytes beside that, and each object: a mapping has place for eight entries.
-const (
-	copiesInWork = 3
-	entryInWork  = 100
-	objectInWork = 400
-)
-
-// rowInWork is what an entity with a row takes while it is read and written as JSON. Each entry but the first of a list or an object comes after a
-// comma; others may be in texts.
-func rowInWork(row []byte) int {
-	if len(row) <= largeRow {
-		return len(row)
-	}
-	return copiesInWork*len(row) + entryInWork*bytes.Count(row, []byte(",")) + objectInWork*bytes.Count(row, []byte("{"))
 }

@@ -26,15 +26,14 @@ func newHistory() *cobra.Command {
 		Use:   "history ENTITY NAME",
 		Short: "Print the changes of one device, user or other entity, newest first",
 		Long: `Print the events of one entity, newest first: time, sequence, type, actor, origin, and each value
-before and after. ENTITY is device, profile, service, watcher, subscription, user or token. A removed
-entity has a history too, and so have earlier ones with the same name.
+before and after. ENTITY is device, profile, service, watcher, subscription, user or token. A
+removed entity has a history too, and so have earlier ones with the same name.
 
 --restore makes the entity what it was after an event, as an ordinary change in your name.
 
 It works with and without a running server (on Windows, stop it first); --restore needs one. See
 docs/audit.md.`,
 		Example: `  ledge history device cam-1
-  ledge history device cam-1 --before 4711 --limit 100 --json
   ledge history device cam-1 --restore 4711`,
 	}
 	asJSON := cli.AddJSONFlag(c)

@@ -50,7 +50,8 @@ folder not usable, 6 damage, 7 salvage incomplete, 8 damaged state. See docs/ref
 		Example: `  ledge serve --data-dir data
   ledge log -f --data-dir data`,
 		Version: version,
-	}, newServe(), newLog(), newHistory(), newVerify(), newBackup(), newRestore(), newSalvage(), newRebuild(), newArchive(), newSecrets(),
+	}, newServe(), newLog(), newHistory(), newDiff(),
+		newVerify(), newBackup(), newRestore(), newSalvage(), newRebuild(), newArchive(), newSecrets(),
 		newCA(), newCurve(), newCheckpoint(), newProve(), newExport(), newKey(), newUser(), newToken(), newReplay(), newWhy(), newHealth(),
 		newConfig(), newVersion(), newMan())
 }

@@ -36,7 +36,7 @@ replay goes at the pace of the slowest subscriber. Ctrl-C stops it.
 
 Subscribe first, to replay.> or with --id. See docs/audit.md.`,
 		Example: `  ledge replay --from 1000 --to 2000 --speed max
-  ledge replay --from 2026-11-27 --to 2026-11-28 --speed 10 --subject 'ledge.event.device.>' --id test`,
+  ledge replay --from 7d --to 6d --speed 10 --subject 'ledge.event.device.>' --id test`,
 	}
 	for _, f := range [][3]string{
 		{"from", "", "the first event of the log of changes, by its sequence, or the time of the first message of all logs: " +

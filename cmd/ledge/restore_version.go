@@ -76,7 +76,7 @@ func restoreVersion(ctx context.Context, dir, entity, name string, seq uint64) (
 	return fmt.Sprintf("%s %s is as it was after event %d", entity, name, seq), nil
 }
 
-// readEntity returns the fields that a request sets, with the ETag; nil if there is no such entity.
+// readEntity returns the fields that a request sets, with the ETag; nil if it does not exist.
 func readEntity(ctx context.Context, api *rest.API, k restKind, path string) (fields map[string]any, etag string, err error) {
 	var answer map[string]json.RawMessage
 	etag, err = api.Do(ctx, rest.Call{Method: http.MethodGet, Service: k.service, Path: path}, &answer)

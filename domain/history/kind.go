@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 
 	"ledge/domain"
+	"ledge/domain/fastjson"
 )
 
 // kind is how a kind of entity is found in the state and in events.
 type kind[T any] struct {
 	name  string
+	list  string // of domain.Lists
+	codec fastjson.Codec[T]
 	table func(domain.State) domain.Table[T]
 	// read returns an event as the record of an entity; nil for an event of another kind.
 	read func(domain.Event) *record[T]
@@ -39,7 +42,8 @@ func patchRecord[T any](u domain.Update) *record[T] {
 }
 
 var devices = kind[domain.Device]{
-	"device", func(s domain.State) domain.Table[domain.Device] { return s.Devices },
+	"device", domain.ListDevices, fastjson.Of[domain.Device](),
+	func(s domain.State) domain.Table[domain.Device] { return s.Devices },
 	func(e domain.Event) *record[domain.Device] {
 		switch e := e.(type) {
 		case domain.DeviceAdded:
@@ -56,7 +60,8 @@ var devices = kind[domain.Device]{
 }
 
 var profiles = kind[domain.Profile]{
-	"profile", func(s domain.State) domain.Table[domain.Profile] { return s.Profiles },
+	"profile", domain.ListProfiles, fastjson.Of[domain.Profile](),
+	func(s domain.State) domain.Table[domain.Profile] { return s.Profiles },
 	func(e domain.Event) *record[domain.Profile] {
 		switch e := e.(type) {
 		case domain.ProfileAdded:
@@ -73,7 +78,8 @@ var profiles = kind[domain.Profile]{
 }
 
 var services = kind[domain.DeviceService]{
-	"service", func(s domain.State) domain.Table[domain.DeviceService] { return s.Services },
+	"service", domain.ListServices, fastjson.Of[domain.DeviceService](),
+	func(s domain.State) domain.Table[domain.DeviceService] { return s.Services },
 	func(e domain.Event) *record[domain.DeviceService] {
 		switch e := e.(type) {
 		case domain.ServiceAdded:
@@ -90,7 +96,8 @@ var services = kind[domain.DeviceService]{
 }
 
 var watchers = kind[domain.ProvisionWatcher]{
-	"watcher", func(s domain.State) domain.Table[domain.ProvisionWatcher] { return s.Watchers },
+	"watcher", domain.ListWatchers, fastjson.Of[domain.ProvisionWatcher](),
+	func(s domain.State) domain.Table[domain.ProvisionWatcher] { return s.Watchers },
 	func(e domain.Event) *record[domain.ProvisionWatcher] {
 		switch e := e.(type) {
 		case domain.WatcherAdded:
@@ -107,7 +114,8 @@ var watchers = kind[domain.ProvisionWatcher]{
 }
 
 var subscriptions = kind[domain.Subscription]{
-	"subscription", func(s domain.State) domain.Table[domain.Subscription] { return s.Subscriptions },
+	"subscription", domain.ListSubscriptions, fastjson.Of[domain.Subscription](),
+	func(s domain.State) domain.Table[domain.Subscription] { return s.Subscriptions },
 	func(e domain.Event) *record[domain.Subscription] {
 		switch e := e.(type) {
 		case domain.SubscriptionAdded:
@@ -127,7 +135,8 @@ var subscriptions = kind[domain.Subscription]{
 
 // users and tokens have no ids of hashes in their history.
 var users = kind[domain.User]{
-	"user", func(s domain.State) domain.Table[domain.User] { return s.Users },
+	"user", domain.ListUsers, fastjson.Of[domain.User](),
+	func(s domain.State) domain.Table[domain.User] { return s.Users },
 	func(e domain.Event) *record[domain.User] {
 		switch e := e.(type) {
 		case domain.UserAdded:
@@ -148,7 +157,8 @@ var users = kind[domain.User]{
 }
 
 var tokens = kind[domain.Token]{
-	"token", func(s domain.State) domain.Table[domain.Token] { return s.Tokens },
+	"token", domain.ListTokens, fastjson.Of[domain.Token](),
+	func(s domain.State) domain.Table[domain.Token] { return s.Tokens },
 	func(e domain.Event) *record[domain.Token] {
 		switch e := e.(type) {
 		case domain.TokenAdded:

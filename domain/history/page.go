@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"ledge/domain"
 )
@@ -71,8 +72,10 @@ type Field struct {
 type Source struct {
 	State func() (domain.View, func())
 	Log   Reader
-	// First is the first event that is not in an archive.
-	First func() uint64
+	// First is the first event that is not in an archive, and Last the last one that State shows.
+	First, Last func() uint64
+	// UpTo returns the last event that was stored at a time or before; 0 for none.
+	UpTo func(ctx context.Context, t time.Time) (uint64, error)
 }
 
 // Check returns the first fault of a query.

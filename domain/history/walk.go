@@ -37,21 +37,26 @@ type Change struct {
 	// Fields are the names of the fields that an update has changed, sorted.
 	Fields []string
 
-	name   string
-	values func() domain.Changes
-	before func(after any) any
-	after  func(later any) any
+	name  string
+	event interface {
+		values() domain.Changes
+		entityBefore(after any) any
+		entityAfter(later any) any
+		entityFrom(before any) any
+		hasModified() bool
+		size() int
+	}
 }
 
 // Values returns the values before and after the change. Those of an addition are after it, those of a removal before it.
-func (c Change) Values() domain.Changes { return c.values() }
+func (c Change) Values() domain.Changes { return c.event.values() }
 
 // After returns the entity after the change, nil after a removal. later is that entity after its next change, without that change.
-func (c Change) After(later any) any { return c.after(later) }
+func (c Change) After(later any) any { return c.event.entityAfter(later) }
 
-// Before returns the entity before the change, with the modified time of after, which is the entity after it. It is nil before an addition,
-// and before an update of an old version, which does not have it.
-func (c Change) Before(after any) any { return c.before(after) }
+// Before returns the entity before the change; after is the entity after it. It is nil before an addition, and before an update of an old
+// version, which does not have it. An event of an older version leaves the modified time of after.
+func (c Change) Before(after any) any { return c.event.entityBefore(after) }
 
 // Kind is a kind of entity.
 type Kind interface {
@@ -61,6 +66,11 @@ type Kind interface {
 	Lives(s domain.State, name string) Lives
 	// Read returns an event as the change of an entity; ok is false if it is not an event of the kind.
 	Read(r domain.Recorded) (c Change, ok bool)
+
+	listName() string
+	encode(entity any) ([]byte, error)
+	decode(text []byte) (any, error)
+	differ(was, is []byte) (domain.Changes, error)
 }
 
 // Kinds are the kinds of entities by the first token of their events' subjects.
@@ -98,11 +108,7 @@ func (k kind[T]) Read(r domain.Recorded) (Change, bool) {
 	if e == nil {
 		return Change{}, false
 	}
-	c := Change{
-		Recorded: r, Verb: e.verb, Prev: e.prev, Fields: e.fields,
-		name: e.name, values: e.values, before: e.entityBefore, after: e.entityAfter,
-	}
-	return c, true
+	return Change{Recorded: r, Verb: e.verb, Prev: e.prev, Fields: e.fields, name: e.name, event: e}, true
 }
 
 // values returns the values before and after an event. An update of an old version has only those after it.

@@ -10,7 +10,10 @@ import (
 
 // lists scans and sorts: the slow and simple account of what domain.Lists promises. A test holds it to the lists of
 // projections, which may not be used here.
-type lists struct{ state domain.State }
+type lists struct {
+	state domain.State
+	seq   *uint64 // of the last event
+}
 
 // table is a map that knows which event has put an entry.
 type table[S any] struct {
@@ -84,6 +87,52 @@ func (l lists) Keys(list string, p domain.Page, fs ...domain.Filter) (keys []str
 		return keysOf(l.Readings(p, fs...))(func(d domain.Reading) string { return d.ID })
 	}
 	return nil, 0, fmt.Errorf("there is no list %q", list)
+}
+
+// Checkpoint implements domain.Lists.
+func (l lists) Checkpoint() (seq uint64, chain [32]byte) { return *l.seq, chain }
+
+// KeysAsOf implements domain.Lists: it lists a state with the entities of then.
+func (l lists) KeysAsOf(list string, past domain.Past, p domain.Page, filters ...domain.Filter) (keys []string, total int, err error) {
+	at := new(uint64)
+	then := newState(at)
+	switch list {
+	case domain.ListProfiles:
+		err = goBack(l.state.Profiles, then.Profiles, at, past)
+	case domain.ListServices:
+		err = goBack(l.state.Services, then.Services, at, past)
+	case domain.ListDevices:
+		err = goBack(l.state.Devices, then.Devices, at, past)
+	case domain.ListWatchers:
+		err = goBack(l.state.Watchers, then.Watchers, at, past)
+	case domain.ListSubscriptions:
+		err = goBack(l.state.Subscriptions, then.Subscriptions, at, past)
+	default:
+		err = fmt.Errorf("list %s has no past", list)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	return lists{then, at}.Keys(list, p, filters...)
+}
+
+// goBack puts the entities of the past.
+func goBack[S any](now, then domain.Table[S], at *uint64, past domain.Past) error {
+	t := now.(*table[S])
+	for key, entity := range t.MapTable {
+		if *at = t.turns[key]; *at <= past.Seq {
+			then.Put(key, entity)
+		}
+	}
+	for f := range past.Former {
+		entity, ok := f.Entity.(S)
+		if !ok {
+			return fmt.Errorf("%q: an entity of type %T", f.Key, f.Entity)
+		}
+		*at = f.Revision
+		then.Put(f.Key, entity)
+	}
+	return nil
 }
 
 func keysOf[S any](list []S, total int, err error) func(key func(S) string) ([]string, int, error) {

@@ -42,6 +42,7 @@ func NewLog() *Log {
 func LogOf(recorded []domain.Recorded) *Log {
 	l := NewLog()
 	for i := range recorded {
+		*l.seq = recorded[i].Seq
 		domain.Evolve(l.state, &recorded[i])
 	}
 	l.recorded = slices.Clone(recorded)
@@ -111,7 +112,7 @@ func (l *Log) View() (domain.View, func()) {
 		panic("unreadable")
 	}
 	l.mu.Lock()
-	return domain.View{State: l.state, Lists: lists{l.state}}, l.mu.Unlock
+	return domain.View{State: l.state, Lists: lists{l.state, l.seq}}, l.mu.Unlock
 }
 
 // Submits counts the calls of Submit.
@@ -148,9 +149,19 @@ func (l *Log) Read(_ context.Context, from, to uint64, f func(domain.Recorded) e
 	return l.Fail
 }
 
-// Past returns the source of histories.
-func (l *Log) Past() history.Source {
-	return history.Source{State: l.View, Log: l, First: func() uint64 { return 1 }}
+// Past returns the past of the log. An event is stored at the time of its request.
+func (l *Log) Past() *handlers.Past {
+	return handlers.NewPast(history.NewPast(history.Source{
+		State: l.View, Log: l, First: func() uint64 { return 1 }, Last: func() uint64 { return uint64(len(l.Recorded())) },
+		UpTo: func(_ context.Context, t time.Time) (seq uint64, _ error) {
+			for _, r := range l.Recorded() {
+				if !r.At.After(t) {
+					seq = r.Seq
+				}
+			}
+			return seq, nil
+		},
+	}))
 }
 
 // Given records commands before a test begins.

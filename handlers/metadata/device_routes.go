@@ -21,7 +21,7 @@ func deviceRoutes[S interface{ Entity() domain.Device }](s service, show func(do
 		return s.updateDevice(domain.PatchAs(p, S.Entity), at)
 	})
 	get := func(wrap func(handlers.Envelope, domain.Device) any) handlers.Handler {
-		return handlers.Get(s.API, s.state, "device", "name", entities.Devices.Table, wrap)
+		return handlers.Get(s.API, s.state, "device", "name", entities.Devices, wrap)
 	}
 	list := func(filter handlers.Filter) handlers.Handler {
 		return handlers.List(s.API, s.state, entities.Devices, filter, "devices", show)

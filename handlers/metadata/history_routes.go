@@ -25,7 +25,7 @@ type historyAnswer struct {
 // histories serves the past of entities.
 type histories struct {
 	*handlers.API
-	past history.Source
+	past *handlers.Past
 }
 
 func (s histories) routes() []handlers.Route {

@@ -11,7 +11,6 @@ import (
 
 	"ledge/domain"
 	"ledge/domain/eventlog"
-	"ledge/domain/history"
 	"ledge/handlers"
 	"ledge/handlers/entities"
 	v2 "ledge/handlers/shapes/v2"
@@ -33,7 +32,7 @@ type service struct {
 
 // Ledger is the log of changes, as the routes below /ledger have it.
 type Ledger struct {
-	Past    history.Source  // histories are read from it
+	Past    *handlers.Past  // histories and former states are read from it
 	Events  eventlog.Source // pages and streams of events are read from it
 	Tree    Transparency
 	Replays Replays
@@ -43,9 +42,10 @@ type Ledger struct {
 func New(o handlers.Options, state entities.Reader, log handlers.Submitter, identities Identities, ledger Ledger) http.Handler {
 	s := handlers.NewService(o)
 	api := service{API: s.API(handlers.V2), state: state, log: log, listed: newListed(o)}
-	api.Serve(slices.Concat(api.profileRoutes(), api.profilePartRoutes(), deviceRoutes(api, v2.OfDevice), api.serviceRoutes(), api.watcherRoutes(),
-		api.unitRoutes(), histories{api.API, ledger.Past}.routes(), newEvents(api.API, ledger.Events).routes(),
-		newTransparency(api, ledger.Tree).routes()))
+	entityRoutes := slices.Concat(
+		api.profileRoutes(), api.profilePartRoutes(), deviceRoutes(api, v2.OfDevice), api.serviceRoutes(), api.watcherRoutes())
+	api.Serve(slices.Concat(ledger.Past.Routes(api.API, entityRoutes), api.unitRoutes(), histories{api.API, ledger.Past}.routes(),
+		newEvents(api.API, ledger.Events).routes(), newTransparency(api, ledger.Tree).routes()))
 	u := newUsers(api, identities)
 	u.Serve(slices.Concat(u.userRoutes(), u.tokenRoutes(), histories{u.API, ledger.Past}.identityRoutes(),
 		busReplays{u.API, ledger.Replays}.routes()), u.RefuseKey)

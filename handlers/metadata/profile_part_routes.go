@@ -95,7 +95,7 @@ func (s service) removePart(command func(profile, name string, at int64) domain.
 func (s service) getResource(c *gin.Context) {
 	memory := s.AnswerMemoryOf(c)
 	defer memory.Release()
-	r, revision, err := s.findResource(memory, c.Param("name"), c.Param("part"))
+	r, revision, err := s.findResource(c, memory)
 	if err != nil {
 		s.Fail(c, err)
 		return
@@ -106,10 +106,15 @@ func (s service) getResource(c *gin.Context) {
 	s.ReplyLarge(c, memory, resourceAnswer{s.Envelope(http.StatusOK), v2.OfResource(r)})
 }
 
-// findResource returns a resource and the revision of its profile.
-func (s service) findResource(memory *answers.Memory, profile, name string) (r domain.DeviceResource, revision uint64, err error) {
+// findResource returns the resource in the path and the revision of its profile.
+func (s service) findResource(c *gin.Context, memory *answers.Memory) (r domain.DeviceResource, revision uint64, err error) {
+	profile, name := c.Param("name"), c.Param("part")
 	var d domain.Profile
-	row, err := entities.LookUp(memory, s.state, entities.Profiles.Table, profile, &d)
+	var row domain.Row
+	state, err := handlers.EntityState(c, s.state, entities.Profiles.List, profile)
+	if err == nil {
+		row, err = entities.LookUp(memory, state, entities.Profiles.Table, profile, &d)
+	}
 	if err == nil && !row.OK {
 		err = missingProfile(profile)
 	}

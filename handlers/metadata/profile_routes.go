@@ -20,7 +20,7 @@ func (s service) profileRoutes() []handlers.Route {
 	byMaker, byModel := handlers.By(domain.IndexManufacturer, "manufacturer"), handlers.By(domain.IndexModel, "model")
 	const ofMaker = "/deviceprofile/manufacturer/:manufacturer"
 	show := func(e handlers.Envelope, d domain.Profile) any { return &profileAnswer{e, v2.OfProfile(d)} }
-	get := handlers.Get(s.API, s.state, "device profile", "name", entities.Profiles.Table, show)
+	get := handlers.Get(s.API, s.state, "device profile", "name", entities.Profiles, show)
 	upload, uploadNewer := s.uploadProfile(s.newProfile, http.StatusCreated), s.uploadProfile(s.newerProfile, http.StatusOK)
 	return []handlers.Route{
 		{Method: "POST", Path: "/deviceprofile", Right: domain.MayServe, Handle: add},

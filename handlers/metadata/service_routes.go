@@ -12,7 +12,7 @@ func (s service) serviceRoutes() []handlers.Route {
 	update := handlers.BatchOf(s.API, s.log, handlers.PatchIn[v2.Service]("service"), s.updateService)
 	list := handlers.List(s.API, s.state, entities.Services, handlers.Labels, "services", v2.OfService)
 	show := func(e handlers.Envelope, d domain.DeviceService) any { return &serviceAnswer{e, v2.OfService(d)} }
-	get := handlers.Get(s.API, s.state, "device service", "name", entities.Services.Table, show)
+	get := handlers.Get(s.API, s.state, "device service", "name", entities.Services, show)
 	remove := s.remove(func(name string) domain.Command { return domain.RemoveService{Name: name} })
 	return []handlers.Route{
 		{Method: "POST", Path: "/deviceservice", Right: domain.MayServe, Handle: add},

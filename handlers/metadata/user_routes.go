@@ -55,7 +55,7 @@ func newUsers(s service, identities Identities) users {
 func (u users) userRoutes() []handlers.Route {
 	list := handlers.List(u.API, u.state, userKind, handlers.Unfiltered, "users", userShapeOf)
 	show := func(e handlers.Envelope, d domain.User) any { return &userAnswer{e, userShapeOf(d)} }
-	get := handlers.Get(u.API, u.state, "user", "name", userKind.Table, show)
+	get := handlers.Get(u.API, u.state, "user", "name", userKind, show)
 	remove := handlers.Remove(u.API, u.identities, "name", func(name string) domain.Command { return domain.RemoveUser{Name: name} })
 	return []handlers.Route{
 		{Method: "POST", Path: "/user", Right: domain.MayAdminister, Handle: handlers.Batch(u.API, u.identities, "user", u.add)},
@@ -71,7 +71,7 @@ func (u users) userRoutes() []handlers.Route {
 func (u users) tokenRoutes() []handlers.Route {
 	list := handlers.List(u.API, u.state, tokenKind, handlers.Unfiltered, "tokens", u.tokenShapeOf)
 	show := func(e handlers.Envelope, d domain.Token) any { return &tokenAnswer{e, u.tokenShapeOf(d)} }
-	get := handlers.Get(u.API, u.state, "token", "name", tokenKind.Table, show)
+	get := handlers.Get(u.API, u.state, "token", "name", tokenKind, show)
 	remove := handlers.Remove(u.API, u.identities, "name", func(name string) domain.Command { return domain.RemoveToken{Name: name} })
 	return []handlers.Route{
 		{Method: "POST", Path: "/token", Right: domain.MayAdminister, Handle: handlers.Batch(u.API, u.identities, "token", u.addToken)},

@@ -12,7 +12,7 @@ func (s service) watcherRoutes() []handlers.Route {
 	show := func(e handlers.Envelope, d domain.ProvisionWatcher) any {
 		return &watcherAnswer{e, v2.OfWatcher(d)}
 	}
-	get := handlers.Get(s.API, s.state, "provision watcher", "name", entities.Watchers.Table, show)
+	get := handlers.Get(s.API, s.state, "provision watcher", "name", entities.Watchers, show)
 	add := handlers.BatchOf(s.API, s.log, handlers.EntityIn[v2.Watcher]("provisionWatcher"), s.addWatcher)
 	update := handlers.BatchOf(s.API, s.log, handlers.PatchIn[v2.Watcher]("provisionWatcher"), s.updateWatcher)
 	remove := s.remove(func(name string) domain.Command { return domain.RemoveWatcher{Name: name} })

@@ -46,7 +46,7 @@ func TestAnswersOfReceiversAreHidden(t *testing.T) {
 	for _, open := range []bool{false, true} {
 		o := handlerstest.Options("support-notifications")
 		o.Access = &access.Access{Authenticator: tokenIsRole{}, Open: open}
-		s := New(o, events.View, events, notices.View, notices, &ports{}, &replays{}, stuck{}).(*handlers.Service)
+		s := New(o, events.View, events, events.Past(), notices.View, notices, &ports{}, &replays{}, stuck{}).(*handlers.Service)
 		for _, route := range s.Routes() {
 			path := route.Path
 			if route.Method != "GET" || !strings.Contains(path, "/transmission/") && !strings.Contains(path, "/notification") {

@@ -78,6 +78,6 @@ func mustNotifications(tb testing.TB, change ...func(*handlers.Options)) fixture
 		ID: subscriptionID, Name: "s-1", Description: "sub", Receiver: "till", AdminState: "UNLOCKED", Categories: []string{"DEVICE_CHANGED"},
 		Channels: []domain.Channel{{Type: "ZeroMQ", Host: "*", Port: 5563, Topic: "t"}}, Created: 1, Modified: 1,
 	}})
-	f.Handler = contract.Watch(tb, New(o, f.events.View, f.events, f.notices.View, f.notices, f.ports, f.replays, stuck{}))
+	f.Handler = contract.Watch(tb, New(o, f.events.View, f.events, f.events.Past(), f.notices.View, f.notices, f.ports, f.replays, stuck{}))
 	return f
 }

@@ -14,7 +14,7 @@ func (s service) notificationRoutes() []handlers.Route {
 	show := func(e handlers.Envelope, d domain.Notification) any {
 		return &notificationAnswer{e, shapeNotification(d)}
 	}
-	get := handlers.Get(s.API, s.notifications, "notification", "id", entities.Notifications.Table, show)
+	get := handlers.Get(s.API, s.notifications, "notification", "id", entities.Notifications, show)
 	list := func(index, param string) handlers.Handler { return s.listNotifications(by(index, param)) }
 	bySubscription := s.listNotifications(s.bySubscription)
 	between := s.listNotifications(handlers.ByTime(time.Millisecond, handlers.Unfiltered))

@@ -39,10 +39,10 @@ type service struct {
 	deliveries                   Deliveries
 }
 
-// New returns support-notifications. subscriptions and events are the stream that has the subscriptions,
+// New returns support-notifications. subscriptions and events are the stream that has the subscriptions, with its past,
 // notifications and notices the one that has the notifications.
 func New(
-	o handlers.Options, subscriptions entities.Reader, events handlers.Submitter,
+	o handlers.Options, subscriptions entities.Reader, events handlers.Submitter, past *handlers.Past,
 	notifications entities.Reader, notices handlers.Submitter, channels Channels, replays Replays,
 	deliveries Deliveries,
 ) http.Handler {
@@ -51,8 +51,8 @@ func New(
 		API: s.API(handlers.V2), subscriptions: subscriptions, events: events,
 		notifications: notifications, notices: notices, channels: channels, replays: replays, deliveries: deliveries,
 	}
-	v2.Serve(slices.Concat(v2.subscriptionRoutes(), v2.endpointRoutes(), v2.notificationRoutes(), v2.removalRoutes(),
-		v2.transmissionRoutes()))
+	v2.Serve(slices.Concat(past.Routes(v2.API, v2.subscriptionRoutes()), replayOrderRoutes(v2), v2.endpointRoutes(),
+		v2.notificationRoutes(), v2.removalRoutes(), v2.transmissionRoutes()))
 	v2.RouteDocument(document)
 	return s
 }

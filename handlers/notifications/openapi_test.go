@@ -34,7 +34,7 @@ func TestExamples(t *testing.T) { contract.DriveExamples(t, exemplary) }
 func TestDocumentedFailures(t *testing.T) { contract.DriveFailures(t, exemplary) }
 
 func TestDocument(t *testing.T) {
-	s := New(handlerstest.Options("support-notifications"), nil, nil, nil, nil, nil, nil, nil).(*handlers.Service)
+	s := New(handlerstest.Options("support-notifications"), nil, nil, nil, nil, nil, nil, nil, nil).(*handlers.Service)
 	contract.CheckDocument(t, s.Routes(), map[string]any{
 		"AddSubscription":    handlers.EntityIn[subscriptionShape]("subscription").Shape(),
 		"UpdateSubscription": handlers.PatchIn[subscriptionShape]("subscription").Shape(), "AddNotification": addNotification{},

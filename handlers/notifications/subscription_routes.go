@@ -17,7 +17,7 @@ func (s service) subscriptionRoutes() []handlers.Route {
 	show := func(e handlers.Envelope, d domain.Subscription) any {
 		return &subscriptionAnswer{e, s.shapeSubscription(d)}
 	}
-	get := handlers.Get(s.API, s.subscriptions, "subscription", "name", entities.Subscriptions.Table, show)
+	get := handlers.Get(s.API, s.subscriptions, "subscription", "name", entities.Subscriptions, show)
 	remove := handlers.Remove(s.API, s.events, "name", func(name string) domain.Command { return domain.RemoveSubscription{Name: name} })
 	return []handlers.Route{
 		{Method: "POST", Path: "/subscription", Right: domain.MayServe, Handle: add},
@@ -28,6 +28,12 @@ func (s service) subscriptionRoutes() []handlers.Route {
 		{Method: "GET", Path: "/subscription/receiver/:receiver", Right: domain.MayRead, Handle: list(domain.IndexReceiver, "receiver")},
 		{Method: "GET", Path: "/subscription/name/:name", Right: domain.MayRead, Handle: get},
 		{Method: "DELETE", Path: "/subscription/name/:name", Right: domain.MayChange, Handle: remove},
+	}
+}
+
+// replayOrderRoutes have no past.
+func replayOrderRoutes(s service) []handlers.Route {
+	return []handlers.Route{
 		{Method: "POST", Path: "/subscription/name/:name/replay", Right: domain.MayChange, Handle: s.replay},
 		{Method: "GET", Path: "/subscription/name/:name/cursor", Right: domain.MayRead, Handle: s.cursor},
 	}

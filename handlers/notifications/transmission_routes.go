@@ -19,7 +19,7 @@ func (s service) transmissionRoutes() []handlers.Route {
 	between := s.listTransmissions(handlers.ByTime(time.Millisecond, handlers.Unfiltered))
 	get := s.byReader(func(shape transmissionShaper) handlers.Handler {
 		show := func(e handlers.Envelope, d domain.Transmission) any { return &transmissionAnswer{e, shape(d)} }
-		return handlers.Get(s.API, s.notifications, "transmission", "id", transmissionKind.Table, show)
+		return handlers.Get(s.API, s.notifications, "transmission", "id", transmissionKind, show)
 	})
 	return []handlers.Route{
 		{Method: "GET", Path: "/transmission/all", Right: domain.MayRead, Handle: all},

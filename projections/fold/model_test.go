@@ -137,7 +137,7 @@ func ask[S any](t *testing.T, v *View, table *Table[S], h *history, all map[stri
 	for i, q := range questions {
 		want := wanted(h, table.Name, all, q.at, q.keep)
 		for _, p := range []Page{{0, 1000}, {0, 3}, {len(want) / 2, 5}, {max(0, len(want)-2), 2}} {
-			names, total, err := table.Keys(v, p, q.filters)
+			names, total, err := table.Keys(v, nil, p, q.filters)
 			if err != nil || total != len(want) || !slices.Equal(names, want[p.Offset:min(len(want), p.Offset+p.Limit)]) {
 				t.Fatalf("%s, question %d, %+v: got %v of %d, %v, want %v", table.Name, i, p, names, total, err, want)
 			}

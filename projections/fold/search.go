@@ -220,10 +220,14 @@ func (t *Table[S]) List(v *View, p Page, filters []Filter) (list []S, total int,
 }
 
 // Keys implements [AnyTable].
-func (t *Table[S]) Keys(v *View, p Page, filters []Filter) (keys []string, total int, err error) {
+func (t *Table[S]) Keys(v *View, past *Past, p Page, filters []Filter) (keys []string, total int, err error) {
 	err = v.Read(func() (err error) {
 		var names [][]byte
-		names, total, err = t.names(v, p, filters)
+		if past == nil {
+			names, total, err = t.names(v, p, filters)
+		} else {
+			names, total, err = namesAsOf(t, v, past, p, filters)
+		}
 		keys = make([]string, len(names))
 		for i, name := range names {
 			keys[i] = NameIn(name)

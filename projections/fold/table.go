@@ -87,8 +87,9 @@ func (t *Table[S]) index(name string) *Index[S] {
 type AnyTable interface {
 	// Called reports whether the table has a name.
 	Called(name string) bool
-	// Keys returns the names of the entities on a page of their list, see [Table.List]. One that is too long for a key is cut.
-	Keys(v *View, p Page, filters []Filter) (keys []string, total int, err error)
+	// Keys returns the names of the entities on a page of their list, see [Table.List]. One that is too long for a key is cut. With past
+	// the list is the one as of an earlier event.
+	Keys(v *View, past *Past, p Page, filters []Filter) (keys []string, total int, err error)
 
 	owns(id byte) bool
 	// save returns a row for a snapshot, load makes the row of it again.

@@ -24,7 +24,7 @@ func TestListMeetsClose(t *testing.T) {
 	if _, _, err := list(v, Page{Limit: 1}); !errors.Is(err, ErrClosed) {
 		t.Errorf("list: got %v", err)
 	}
-	if _, _, err := parts.Keys(v, Page{Limit: 1}, nil); !errors.Is(err, ErrClosed) {
+	if _, _, err := parts.Keys(v, nil, Page{Limit: 1}, nil); !errors.Is(err, ErrClosed) {
 		t.Errorf("second list: got %v", err)
 	}
 	release()

@@ -39,7 +39,7 @@ func (f *Filter) AddTo(flags *pflag.FlagSet) {
 	flags.IntVarP(&f.lastText, "last", "n", 0, "only the newest so many of what the other flags choose; with -f so many from before")
 	flags.StringVar(&f.Type, "type", "", "only events of this type, such as device.added or 'device.*'")
 	flags.StringVar(&f.device, "device", "", "only changes of the device with this name, commands to it, and what was posted to it")
-	flags.StringVar(&f.Entity, "entity", "", "only events of this kind of entity, such as device, profile or subscription")
+	flags.StringVar(&f.Entity, "entity", "", "only events of this kind of entity, such as device")
 	flags.StringVar(&f.Name, "name", "", "only events of entities with this name, such as cam-1 or 'cam-*'")
 	flags.StringVar(&f.Actor, "actor", "", "only what this actor did, such as user:anna, anna or 'anonymous@*'")
 	flags.StringVar(&f.Subject, "subject", "", "only messages with this subject; * stands for one part and a final > for the rest, such as 'ledge.event.device.>'")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"time"
 
 	"ledge/domain"
 	"ledge/domain/history"
@@ -74,22 +75,33 @@ func (n *Node) history(ctx context.Context, from, to uint64, f func(domain.Recor
 }
 
 // ChangeLog reads single events and spans of the log of changes, archived ones too.
-type ChangeLog struct{ n *Node }
+type ChangeLog struct {
+	log  *store.Log
+	last func() uint64
+}
+
+// NewChangeLog returns a log of changes without a state.
+func NewChangeLog(log *store.Log) ChangeLog {
+	return ChangeLog{log, func() uint64 { last, _ := log.Last(); return last }}
+}
 
 // ChangeLog returns the log of changes for readers of the past.
-func (n *Node) ChangeLog() ChangeLog { return ChangeLog{n} }
+func (n *Node) ChangeLog() ChangeLog { return ChangeLog{n.Changes.Log, n.Changes.Recorded} }
 
 // Past returns the source of histories.
 func (n *Node) Past() history.Source {
-	return history.Source{State: n.Changes.View, Log: n.ChangeLog(), First: n.Changes.Log.First}
+	return history.Source{
+		State: n.Changes.View, Log: n.ChangeLog(), First: n.Changes.Log.First, Last: n.Changes.Recorded,
+		UpTo: func(ctx context.Context, t time.Time) (uint64, error) { return UpTo(ctx, n.Changes.Log, t) },
+	}
 }
 
 // Last is the sequence of the last event that the state shows.
-func (l ChangeLog) Last() uint64 { return l.n.Changes.Recorded() }
+func (l ChangeLog) Last() uint64 { return l.last() }
 
 // At implements history.Reader. An archived event takes a read of its archive up to it.
 func (l ChangeLog) At(ctx context.Context, seq uint64) (r domain.Recorded, ok bool, err error) {
-	log := l.n.Changes.Log
+	log := l.log
 	if r, ok, err = log.RecordedAt(ctx, seq); ok || err != nil || seq == 0 || seq >= log.First() {
 		return r, ok, err
 	}
@@ -104,11 +116,37 @@ func (l ChangeLog) At(ctx context.Context, seq uint64) (r domain.Recorded, ok bo
 
 // Read implements history.Reader.
 func (l ChangeLog) Read(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error {
-	err := Each(l.n.Changes.Log.Read(ctx, from, to), f)
+	err := Each(l.log.Read(ctx, from, to), f)
 	if IsGap(err) {
 		return fmt.Errorf("%w: %w", history.ErrUnread, err)
 	}
 	return err
+}
+
+// UpTo returns the last event that was stored at a time or before, archived ones too; 0 for none. If the clock was set back, all events up
+// to that one count as stored before. It reads one block file or archive.
+func UpTo(ctx context.Context, log *store.Log, t time.Time) (uint64, error) {
+	after := t.Add(time.Nanosecond)
+	behind, err := log.OlderThan(ctx, after)
+	if err != nil || behind > log.First() || behind == 1 {
+		return behind - 1, err
+	}
+	from, err := log.Begin(ctx, after)
+	if err != nil || from >= behind {
+		return behind - 1, err
+	}
+	for m, err := range log.ReadRaw(ctx, from, behind-1) {
+		if IsGap(err) {
+			return 0, fmt.Errorf("%w: %w", history.ErrUnread, err)
+		}
+		if err != nil {
+			return 0, err
+		}
+		if m.At.After(t) {
+			return m.Seq - 1, nil
+		}
+	}
+	return behind - 1, ctx.Err()
 }
 
 // ReadHistory returns a page of the history of an entity.

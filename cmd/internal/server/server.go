@@ -28,6 +28,8 @@ import (
 	"ledge/cmd/internal/secure"
 	"ledge/cmd/internal/services"
 	"ledge/domain"
+	"ledge/domain/history"
+	"ledge/handlers"
 	"ledge/handlers/access"
 	"ledge/handlers/identity"
 	"ledge/projections"
@@ -81,6 +83,7 @@ type Server struct {
 	readings      *edgex.Readings    // of EdgeX's message bus; nil without a bus
 	events        *edgex.Events      // for EdgeX's message bus; nil without a bus
 	transparency  *transparency.Log  // of the log of changes
+	past          *handlers.Past     // of the log of changes
 	registry      *registry.Registry // nil without the setting registry
 	running       atomic.Bool        // all parts are there
 }
@@ -164,6 +167,7 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	if err := p.startIdentities(ctx); err != nil {
 		return err
 	}
+	p.past = handlers.NewPast(history.NewPast(p.Node.Past()))
 	if err := openTransparency(p); err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func newMetadata(p *Server, o handlers.Options) http.Handler {
 	o.Units, o.ValidateUnits = p.units, p.Config.UnitsFile != ""
 	o.Devices, o.DefaultProtocol = p.Channels.Callbacks, p.Config.DefaultProtocol
 	return metadata.New(o, p.Node.Changes.View, p.Node.Changes.Appender, p.identities,
-		metadata.Ledger{Past: p.Node.Past(), Events: p.Node.Events(), Tree: p.transparency, Replays: p.bus.Replays()})
+		metadata.Ledger{Past: p.past, Events: p.Node.Events(), Tree: p.transparency, Replays: p.bus.Replays()})
 }
 
 func newData(p *Server, o handlers.Options) http.Handler {
@@ -76,7 +76,8 @@ func newReadingsLog(p *Server) handlers.Submitter {
 func newNotifications(p *Server, o handlers.Options) http.Handler {
 	o = addSecrets(p, o)
 	o.Names, o.Swept = p.Channels.Names, retention.Swept(&p.Node.Notifications)
-	return notifications.New(o, p.Node.Changes.View, p.Node.Changes.Appender, p.Channels.ViewFlushed, p.Node.Notifications.Appender, p.Channels.NewChannelChecks(), p.Channels.NewReplays(), p.Channels)
+	return notifications.New(o, p.Node.Changes.View, p.Node.Changes.Appender, p.past, p.Channels.ViewFlushed, p.Node.Notifications.Appender,
+		p.Channels.NewChannelChecks(), p.Channels.NewReplays(), p.Channels)
 }
 
 // addSecrets are the options of a service that stores secrets.

@@ -38,6 +38,7 @@ var boundTests = map[string][]string{
 		"TestPageBounds", "TestEvents",
 	},
 	"streams of events; time for a client to read":                                         {"TestStreamsOfOneClient", "TestStalledStream"},
+	"events, memory of a list `asOf`":                                                      {"TestPastIsBounded"},
 	"requests for metrics at once, each service":                                           {"TestScrapesAreBounded"},
 	"log lines of refused requests":                                                        {"TestRefusedLog"},
 	"payload of a NATS message, of a value that is not stored (`persist-data: false`) too": {"TestPersistDataOff", "TestLargeValues"},

@@ -233,6 +233,7 @@ func (o *operator) audits() {
 	o.types("audit.md", "", `"stream":"reading"`)
 	o.types("audit.md", "") // of one day
 	o.types("audit.md", "", "device.updated  by anonymous@127.0.0.1", "adminState: UNLOCKED → LOCKED", "device.added")
+	o.types("audit.md", "", "device cam-1: added")
 	o.types("audit.md", "", "messages on replay.test.>")
 	o.types("audit.md", "", "whole")
 	o.types("audit.md", "") // a key and a checkpoint

@@ -103,6 +103,8 @@ func TestRootKeepsTheOwner(t *testing.T) {
 		{"verify", nil, exit.OK},
 		{"log", nil, exit.OK},
 		{"history", []string{"device", "sample-image"}, exit.OK},
+		{"diff", []string{"--from", "1"}, exit.OK},
+		{"replay", nil, exit.Usage}, // it needs a running server
 		{"archive", nil, exit.OK},
 		{"ca", nil, exit.OK},
 		{"curve", nil, exit.OK},
