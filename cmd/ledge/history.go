@@ -15,6 +15,7 @@ import (
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/logs"
 	"ledge/cmd/internal/node"
+	"ledge/cmd/internal/rest"
 	"ledge/domain/history"
 )
 
@@ -46,7 +47,7 @@ docs/audit.md.`,
 			return exit.With(exit.Usage, err)
 		}
 		if *restore > 0 {
-			text, err := restoreVersion(ctx, cfg.DataDir, q.Entity, q.Name, *restore)
+			text, err := rest.Restore(ctx, cfg.DataDir, q.Entity, q.Name, *restore)
 			if err == nil {
 				fmt.Fprintln(c.OutOrStdout(), text)
 			}

@@ -78,7 +78,7 @@ func checkNames(flags *pflag.FlagSet) error {
 		}
 	}
 	var names []string
-	for _, name := range []string{"type", "device", "actor", "subject"} {
+	for _, name := range []string{"type", "device", "entity", "name", "actor", "subject"} {
 		if flags.Changed(name) {
 			names = append(names, fmt.Sprintf("--%s %q", name, flags.Lookup(name).Value))
 		}

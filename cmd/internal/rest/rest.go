@@ -91,12 +91,9 @@ func (a *API) Do(ctx context.Context, c Call, into any) (etag string, err error)
 	return answer.Header.Get("ETag"), nil
 }
 
-// DoOne is Do with the fields of one entity, in a batch where the service takes batches. A refusal of the entity is an error.
+// DoOne is Do with a batch of one entity. A refusal of the entity is an error.
 func (a *API) DoOne(ctx context.Context, c Call, key string, fields map[string]any) error {
-	one := map[string]any{"apiVersion": "v2", key: fields}
-	if c.Body = []any{one}; c.Method == http.MethodPut {
-		c.Body = one
-	}
+	c.Body = []any{map[string]any{"apiVersion": "v2", key: fields}}
 	var answer json.RawMessage
 	if _, err := a.Do(ctx, c, &answer); err != nil {
 		return err

@@ -150,3 +150,69 @@ func TestHistoryOfUsers(t *testing.T) {
 		}
 	}
 }
+
+// TestHistoryRestore restores earlier versions of a device, a removed device, a profile and a subscription, as ordinary changes.
+func TestHistoryRestore(t *testing.T) {
+	dir := t.TempDir()
+	p := ledgetest.Start(t, dir)
+	p.AddDevice("cam-1")
+	device := p.Metadata + "/api/v2/device/name/cam-1"
+	first := p.Call(http.MethodGet, device, "", "").Body
+	sequences := func(entity, name string) (all []uint64) {
+		t.Helper()
+		for _, e := range readPage(t, p.Call(http.MethodGet, p.Metadata+"/api/v2/ledger/history/"+entity+"/"+name, "", "")).Entries {
+			all = append(all, e.Sequence)
+		}
+		return all
+	}
+	added := sequences("device", "cam-1")[0]
+	ledgetest.DescribeDevice(p, "cam-1", "over the door")
+	restore := func(entity, name string, seq uint64, says string) {
+		t.Helper()
+		out, stderr, code := ledgetest.Run(t, "history", entity, name, "--restore", fmt.Sprint(seq), "--data-dir", dir)
+		if !strings.Contains(out+stderr, says) || (code == exit.OK) != (stderr == "") {
+			t.Errorf("%s %s: %d %s%s, want %s", entity, name, code, out, stderr, says)
+		}
+	}
+	same := func(what string) {
+		t.Helper()
+		got := p.Call(http.MethodGet, device, "", "").Body
+		if cut := func(text string) string { // ids and times differ
+			for _, field := range []string{`"created":`, `"modified":`, `"id":`} {
+				if i := strings.Index(text, field); i >= 0 {
+					text = text[:i] + text[i+strings.IndexAny(text[i:], ",}"):]
+				}
+			}
+			return text
+		}; cut(got) != cut(first) {
+			t.Errorf("%s: got %s, want %s", what, got, first)
+		}
+	}
+	restore("device", "cam-1", added, fmt.Sprint("device cam-1 is as it was after event ", added))
+	same("restored")
+	restore("device", "cam-1", added, "is already as it was")
+	p.Call(http.MethodDelete, device, "", "")
+	removed := sequences("device", "cam-1")[0]
+	restore("device", "cam-1", removed, `device "cam-1" was not there after event`)
+	restore("device", "cam-1", added, "is as it was")
+	same("added again")
+	page := readPage(t, p.Call(http.MethodGet, p.Metadata+"/api/v2/ledger/history/device/cam-1", "", ""))
+	if eventTypes(page) != "added removed updated updated added" ||
+		!strings.HasPrefix(page.Entries[0].Actor, "cli:") {
+		t.Errorf("got %s by %s", eventTypes(page), page.Entries[0].Actor)
+	}
+	restore("user", "admin", 1, "a user cannot be restored")
+	p.Call(http.MethodPatch, p.Metadata+"/api/v2/deviceprofile/basicinfo", "application/json",
+		`[{"apiVersion":"v2","basicinfo":{"name":"sample-image","description":"another"}}]`)
+	restore("profile", "sample-image", sequences("profile", "sample-image")[1], "profile sample-image is as it was")
+	ledgetest.SubscribeElsewhere(p)
+	subscription := p.Notifications + "/api/v2/subscription"
+	p.Call(http.MethodPatch, subscription, "application/json",
+		`[{"apiVersion":"v2","subscription":{"name":"elsewhere","labels":["a"],"description":"new"}}]`)
+	restore("subscription", "elsewhere", sequences("subscription", "elsewhere")[1], "subscription elsewhere is as it was")
+	if text := p.Call(http.MethodGet, subscription+"/name/elsewhere", "", "").Body; strings.Contains(text, `"new"`) || strings.Contains(text, `"a"`) {
+		t.Errorf("got %s", text)
+	}
+	p.Stop()
+	restore("device", "cam-1", added, "needs a running one")
+}

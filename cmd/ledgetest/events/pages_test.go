@@ -79,7 +79,7 @@ func TestSameEvents(t *testing.T) {
 		{"name=*", "name=*", []string{"--name", "*"}, 8},
 	} {
 		var printed, shown []uint64
-		for _, line := range ledgetest.Logged(t, p.Dir, append(tt.cli, "--subject", "ledge.event.>")...) {
+		for _, line := range ledgetest.Logged(t, p.Dir, append(tt.cli, "--from", "1", "--subject", "ledge.event.>")...) {
 			printed = append(printed, line.Seq)
 		}
 		for _, m := range consoleRow.FindAllStringSubmatch(c.Get("/ledger?log=changes&"+tt.console).Text, -1) {

@@ -1,4 +1,4 @@
-package main
+package rest
 
 import (
 	"context"
@@ -11,19 +11,18 @@ import (
 	"reflect"
 
 	"ledge/cmd/internal/exit"
-	"ledge/cmd/internal/rest"
 	"ledge/cmd/internal/services"
 )
 
-// restKind is a kind of entity in the REST API.
-type restKind struct {
+// kind is a kind of entity in the REST API.
+type kind struct {
 	service, path string
 	key           string // of the entity in requests and answers
 	replaced      bool   // a change replaces the whole entity
 }
 
-// restKinds are the kinds by their names in histories.
-var restKinds = map[string]restKind{
+// kinds are the kinds by their names in histories.
+var kinds = map[string]kind{
 	"device":       {services.Metadata, "/api/v2/device", "device", false},
 	"profile":      {services.Metadata, "/api/v2/deviceprofile", "profile", true},
 	"service":      {services.Metadata, "/api/v2/deviceservice", "service", false},
@@ -34,13 +33,14 @@ var restKinds = map[string]restKind{
 // ledgesOwn are the fields that no request sets.
 var ledgesOwn = []string{"id", "created", "modified", "lastConnected", "lastReported"}
 
-// restoreVersion makes an entity what it was after an event, as an ordinary change: it is added again if it is removed.
-func restoreVersion(ctx context.Context, dir, entity, name string, seq uint64) (text string, err error) {
-	k, ok := restKinds[entity]
+// Restore makes an entity what it was after an event, as an ordinary change: it is added again if it is removed.
+func Restore(ctx context.Context, dir, entity, name string, seq uint64) (text string, err error) {
+	k, ok := kinds[entity]
 	if !ok {
-		return "", exit.With(exit.Usage, fmt.Errorf("a %s cannot be restored; --restore is for devices, profiles, services, watchers and subscriptions", entity))
+		const says = "a %s cannot be restored; --restore is for devices, profiles, services, watchers and subscriptions"
+		return "", exit.With(exit.Usage, fmt.Errorf(says, entity))
 	}
-	api, err := rest.Local(dir)
+	api, err := Local(dir)
 	if err != nil {
 		return "", err
 	}
@@ -56,7 +56,7 @@ func restoreVersion(ctx context.Context, dir, entity, name string, seq uint64) (
 	if err != nil {
 		return "", err
 	}
-	call := rest.Call{Service: k.service, Path: k.path, IfMatch: etag}
+	call := Call{Service: k.service, Path: k.path, IfMatch: etag}
 	fields := then
 	switch {
 	case now == nil:
@@ -77,10 +77,10 @@ func restoreVersion(ctx context.Context, dir, entity, name string, seq uint64) (
 }
 
 // readEntity returns the fields that a request sets, with the ETag; nil if it does not exist.
-func readEntity(ctx context.Context, api *rest.API, k restKind, path string) (fields map[string]any, etag string, err error) {
+func readEntity(ctx context.Context, api *API, k kind, path string) (fields map[string]any, etag string, err error) {
 	var answer map[string]json.RawMessage
-	etag, err = api.Do(ctx, rest.Call{Method: http.MethodGet, Service: k.service, Path: path}, &answer)
-	if refusal, ok := errors.AsType[*rest.Refusal](err); ok && refusal.Status == http.StatusNotFound {
+	etag, err = api.Do(ctx, Call{Method: http.MethodGet, Service: k.service, Path: path}, &answer)
+	if refusal, ok := errors.AsType[*Refusal](err); ok && refusal.Status == http.StatusNotFound {
 		return nil, "", nil
 	}
 	if err == nil {
