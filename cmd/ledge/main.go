@@ -13,6 +13,7 @@ import (
 	_ "golang.org/x/crypto/x509roots/fallback" // the CAs that Mozilla trusts, for a system that has none, such as the image for containers
 
 	"ledge/cmd/internal/cli"
+	"ledge/cmd/internal/everyday"
 	"ledge/cmd/internal/memory"
 )
 
@@ -50,8 +51,7 @@ folder not usable, 6 damage, 7 salvage incomplete, 8 damaged state. See docs/ref
 		Example: `  ledge serve --data-dir data
   ledge log -f --data-dir data`,
 		Version: version,
-	}, newServe(), newLog(), newHistory(), newDiff(),
-		newVerify(), newBackup(), newRestore(), newSalvage(), newRebuild(), newArchive(), newSecrets(),
-		newCA(), newCurve(), newCheckpoint(), newProve(), newExport(), newKey(), newUser(), newToken(), newReplay(), newWhy(), newHealth(),
-		newConfig(), newVersion(), newMan())
+	}, append(everyday.Commands(), newServe(), newLog(), newHistory(), newDiff(), newVerify(), newBackup(), newRestore(), newSalvage(),
+		newRebuild(), newArchive(), newSecrets(), newCA(), newCurve(), newCheckpoint(), newProve(), newExport(), newKey(), newUser(), newToken(),
+		newReplay(), newWhy(), newHealth(), newConfig(), newVersion(), newMan())...)
 }

@@ -4,20 +4,34 @@ package rest
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
 
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/services"
 )
 
 // mostAnswer is the length of the longest answer in bytes.
 const mostAnswer = 64 << 20
 
 // API are the REST APIs of a node.
-type API struct{ client *http.Client }
+type API struct {
+	client *http.Client
+	// url returns the beginning of the URLs of a service, such as https://edge-7:59881.
+	url   func(service string) string
+	token string // empty for none
+}
 
 // Local returns the APIs of the server that has the data folder dir. Requests are done in the name of the local user.
 func Local(dir string) (*API, error) {
@@ -30,7 +44,35 @@ func Local(dir string) (*API, error) {
 		held.Release()
 		return nil, exit.With(exit.Usage, fmt.Errorf(says, dir))
 	}
-	return &API{client.API()}, nil
+	return &API{client: client.API(), url: func(service string) string { return "http://" + service }}, nil
+}
+
+// Remote returns the APIs of another node. at is its address, such as https://edge-7, port the port of a service, and ca a file with the
+// certificate of its CA; empty for those that the system trusts.
+func Remote(at, token, ca string, port func(services.Service) int) (*API, error) {
+	node, err := url.Parse(at)
+	if err != nil || node.Scheme != "https" && node.Scheme != "http" || node.Hostname() == "" || node.Port() != "" || strings.Trim(node.Path, "/") != "" {
+		return nil, exit.With(exit.Usage, fmt.Errorf("--server: %.80q is not the address of a node; use one such as https://edge-7, without a port", at))
+	}
+	if node.Scheme == "http" && token != "" && node.Hostname() != "localhost" && node.Hostname() != "127.0.0.1" {
+		return nil, exit.With(exit.Usage, errors.New("--server: a token is sent over https only; use https"))
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	if ca != "" {
+		text, err := os.ReadFile(ca)
+		if err != nil {
+			return nil, exit.With(exit.Usage, fmt.Errorf("--ca: %w", err))
+		}
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(text) {
+			return nil, exit.With(exit.Usage, fmt.Errorf("--ca: %s has no certificate in PEM", ca))
+		}
+		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	}
+	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &API{client: client, token: token, url: func(service string) string {
+		return node.Scheme + "://" + net.JoinHostPort(node.Hostname(), strconv.Itoa(port(services.Named(service))))
+	}}, nil
 }
 
 // Call is a request to a service.
@@ -61,7 +103,7 @@ func (a *API) Do(ctx context.Context, c Call, into any) (etag string, err error)
 		}
 		content = bytes.NewReader(text)
 	}
-	r, err := http.NewRequestWithContext(ctx, c.Method, "http://"+c.Service+c.Path, content)
+	r, err := http.NewRequestWithContext(ctx, c.Method, a.url(c.Service)+c.Path, content)
 	if err != nil {
 		return "", err
 	}
@@ -70,6 +112,9 @@ func (a *API) Do(ctx context.Context, c Call, into any) (etag string, err error)
 	}
 	if c.IfMatch != "" {
 		r.Header.Set("If-Match", c.IfMatch)
+	}
+	if a.token != "" {
+		r.Header.Set("Authorization", "Bearer "+a.token)
 	}
 	answer, err := a.client.Do(r)
 	if err != nil {

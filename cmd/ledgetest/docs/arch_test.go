@@ -81,6 +81,7 @@ var levels = [][]string{
 	{"backup", "metrics", "registry"},
 	{"consolesource"},
 	{"cli", "server"},
+	{"everyday"},
 }
 
 // parts are packages below store, with the only ones of ours that each may import, and why.

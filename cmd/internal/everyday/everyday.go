@@ -1,0 +1,250 @@
+// Package everyday has the commands for entities and readings: list, get, add, edit, remove, lock and unlock, over the REST APIs of the local
+// node or of another one.
+package everyday
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ledge/cmd/internal/cli"
+	"ledge/cmd/internal/config"
+	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/rest"
+	"ledge/cmd/internal/services"
+)
+
+// TokenVariable is the variable of the environment with a token for --server.
+const TokenVariable = "LEDGE_TOKEN"
+
+// target is the node that a command asks.
+type target struct{ server, tokenFile, ca string }
+
+func (t *target) addTo(c *cobra.Command) {
+	c.Flags().StringVar(&t.server, "server", "", "address of another node, such as https://edge-7. Default: the server of the data folder")
+	c.Flags().StringVar(&t.tokenFile, "token-file", "", "file with a token for --server. Default: the variable "+TokenVariable)
+	c.Flags().StringVar(&t.ca, "ca", "", "file with the CA of --server, in PEM. Default: the CAs of the system")
+}
+
+// open returns the APIs of the node.
+func (t *target) open(cfg *config.Config) (*rest.API, error) {
+	if t.server == "" {
+		if t.tokenFile != "" || t.ca != "" {
+			return nil, exit.With(exit.Usage, fmt.Errorf("--token-file and --ca are for --server; give the address of a node, or leave them out"))
+		}
+		return rest.Local(cfg.DataDir)
+	}
+	token := os.Getenv(TokenVariable)
+	if t.tokenFile != "" {
+		text, err := os.ReadFile(t.tokenFile)
+		if err != nil {
+			return nil, exit.With(exit.Usage, fmt.Errorf("--token-file: %w", err))
+		}
+		token = string(text)
+	}
+	return rest.Remote(t.server, strings.TrimSpace(token), t.ca, func(one services.Service) int {
+		_, port := cfg.ListenAt(one)
+		return port
+	})
+}
+
+// entity are the commands of a kind of entity.
+type entity struct {
+	name  string // such as device
+	about string // such as "device profile"
+	kind  rest.Kind
+}
+
+var entities = []entity{
+	{"device", "device", rest.Kinds["device"]},
+	{"profile", "device profile", rest.Kinds["profile"]},
+	{"service", "device service", rest.Kinds["service"]},
+	{"watcher", "provision watcher", rest.Kinds["watcher"]},
+	{"subscription", "subscription", rest.Kinds["subscription"]},
+}
+
+// Commands returns the commands of all kinds of entities, and that of readings.
+func Commands() (all []*cobra.Command) {
+	for _, e := range entities {
+		c := &cobra.Command{
+			Use:   e.name,
+			Short: fmt.Sprintf("List, show and change %ss", e.about),
+			Long: fmt.Sprintf(`List, show and change %ss over the REST API: of the server of the data folder, in the name of the
+local user, or with --server of another node. See docs/everyday.md.`, e.about),
+			Example: fmt.Sprintf("  ledge %s list --output yaml\n  ledge %[1]s get NAME --server https://edge-7", e.name),
+		}
+		c.AddCommand(e.newList(), e.newGet(), e.newAdd(), e.newEdit(), e.newRemove())
+		if e.name != "profile" {
+			c.AddCommand(e.newLock("lock", "LOCKED"), e.newLock("unlock", "UNLOCKED"))
+		}
+		all = append(all, c)
+	}
+	reading := &cobra.Command{
+		Use: "reading", Short: "List readings", Long: "List the readings of devices. See docs/everyday.md.",
+		Example: "  ledge reading list --device cam-1\n  ledge reading list --limit 1000 --output csv",
+	}
+	reading.AddCommand(newReadings())
+	return append(all, reading, newSave(), newApply())
+}
+
+// run gives a command its flags and runs f with the APIs of the node.
+func run(c *cobra.Command, f func(ctx context.Context, c *cobra.Command, api *rest.API) error) *cobra.Command {
+	t := &target{}
+	t.addTo(c)
+	args := c.Args
+	c = cli.AddSettings(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+		api, err := t.open(cfg)
+		if err == nil {
+			err = f(ctx, c, api)
+		}
+		return cli.ExplainInterrupt(ctx, err, "look with list for what is done")
+	})
+	if args != nil {
+		c.Args = args
+	}
+	return c
+}
+
+// newList returns the command that lists entities.
+func (e entity) newList() *cobra.Command {
+	var labels []string
+	var limit int
+	c := &cobra.Command{
+		Use: "list", Short: fmt.Sprintf("List %ss, the last changed first", e.about),
+		Long:    fmt.Sprintf("List %ss, the last changed first.", e.about),
+		Example: fmt.Sprintf("  ledge %s list --label indoor\n  ledge %[1]s list --limit 10 --output json", e.name),
+	}
+	c.Flags().StringSliceVar(&labels, "label", nil, "only with this label; several, with commas between them: with all of them")
+	c.Flags().IntVar(&limit, "limit", 0, "print at most so many; 0 for all")
+	output := addOutput(c, tableOutput)
+	return run(c, func(ctx context.Context, c *cobra.Command, api *rest.API) error {
+		p, err := newPrinter(c.OutOrStdout(), *output, e.kind.Columns)
+		if err != nil {
+			return err
+		}
+		path, query := e.kind.Path+"/all", url.Values{}
+		switch {
+		case len(labels) > 0 && e.name == "subscription": // which has a route for one label
+			path = e.kind.Path + "/label/" + url.PathEscape(labels[0])
+		case len(labels) > 0:
+			query.Set("labels", strings.Join(labels, ","))
+		}
+		if err := api.List(ctx, e.kind, path, query, limit, p.print); err != nil {
+			return err
+		}
+		return p.end()
+	})
+}
+
+// newGet returns the command that shows one entity.
+func (e entity) newGet() *cobra.Command {
+	c := &cobra.Command{
+		Use: "get NAME", Args: cobra.ExactArgs(1), Short: fmt.Sprintf("Show one %s", e.about),
+		Long:    fmt.Sprintf("Show one %s, in a form that add takes. --as-of shows what it was.", e.about),
+		Example: fmt.Sprintf("  ledge %s get NAME > NAME.yaml\n  ledge %[1]s get NAME --as-of 2026-11-24", e.name),
+	}
+	asOf := c.Flags().String("as-of", "", "after this event or at this time: 4711, 2026-11-24T07:00:00Z, 2026-11-24, or how long ago, such as 2h")
+	output := addOutput(c, yamlOutput)
+	c = run(c, func(ctx context.Context, c *cobra.Command, api *rest.API) error {
+		p, err := newPrinter(c.OutOrStdout(), *output, e.kind.Columns)
+		if err != nil {
+			return err
+		}
+		path := e.kind.PathOf(c.Flags().Arg(0))
+		if *asOf != "" {
+			path += "?asOf=" + url.QueryEscape(*asOf)
+		}
+		p.single = true
+		fields, err := e.mustRead(ctx, api, path, c.Flags().Arg(0))
+		if err == nil {
+			err = p.print(fields)
+		}
+		if err != nil {
+			return err
+		}
+		return p.end()
+	})
+	return completeNames(c, e)
+}
+
+// mustRead returns the fields of an entity that a request sets.
+func (e entity) mustRead(ctx context.Context, api *rest.API, path, name string) (map[string]any, error) {
+	fields, _, err := api.Entity(ctx, e.kind, path)
+	if err == nil && fields == nil {
+		err = fmt.Errorf("%s %q does not exist; `ledge %s list` has the names", e.about, name, e.name)
+	}
+	return fields, err
+}
+
+// newReadings returns the command that lists readings.
+func newReadings() *cobra.Command {
+	var device, resource string
+	var limit int
+	c := &cobra.Command{
+		Use: "list", Short: "List readings, the newest first",
+		Long:    "List readings, the newest first. The origin is in nanoseconds since 1970.",
+		Example: "  ledge reading list --device cam-1 --resource temperature\n  ledge reading list --limit 1000 --output csv > readings.csv",
+	}
+	c.Flags().StringVar(&device, "device", "", "only of this device")
+	c.Flags().StringVar(&resource, "resource", "", "only of this resource")
+	c.Flags().IntVar(&limit, "limit", 20, "print at most so many; 0 for all")
+	output := addOutput(c, tableOutput)
+	return run(c, func(ctx context.Context, c *cobra.Command, api *rest.API) error {
+		p, err := newPrinter(c.OutOrStdout(), *output, rest.Readings.Columns)
+		if err != nil {
+			return err
+		}
+		path := rest.Readings.Path
+		switch {
+		case device != "" && resource != "":
+			path += "/device/name/" + url.PathEscape(device) + "/resourceName/" + url.PathEscape(resource)
+		case device != "":
+			path += "/device/name/" + url.PathEscape(device)
+		case resource != "":
+			path += "/resourceName/" + url.PathEscape(resource)
+		default:
+			path += "/all"
+		}
+		if err := api.List(ctx, rest.Readings, path, url.Values{}, limit, p.print); err != nil {
+			return err
+		}
+		return p.end()
+	})
+}
+
+// completionWait is how long a shell waits for names.
+const completionWait = 2 * time.Second
+
+// completeNames has a shell complete the names of entities of the local node.
+func completeNames(c *cobra.Command, e entity) *cobra.Command {
+	c.ValidArgsFunction = func(c *cobra.Command, _ []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+		dir, err := c.Flags().GetString("data-dir")
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		api, err := rest.Local(dir)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), completionWait)
+		defer cancel()
+		_ = api.List(ctx, e.kind, e.kind.Path+"/all", url.Values{}, 1000, func(one map[string]any) error {
+			names = append(names, fmt.Sprint(one["name"]))
+			return nil
+		})
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+	return c
+}
+
+// removeOne removes an entity.
+func (e entity) removeOne(ctx context.Context, api *rest.API, name string) error {
+	_, err := api.Do(ctx, rest.Call{Method: http.MethodDelete, Service: e.kind.Service, Path: e.kind.PathOf(name)}, nil)
+	return err
+}
