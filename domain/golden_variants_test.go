@@ -54,15 +54,4 @@ var goldenVariants = map[string]Event{
 	"token.added/1+again":         TokenAdded{goldenToken, 17},
 	"token.rotated/1+prev":        TokenRotated{"pos-7", "c2f0a6de-63e1-4f0e-9c0a-0d7b8a3e1f77", 1760086400000, 17},
 	"token.removed/1+prev":        TokenRemoved{goldenToken, 17},
-	// The modified time before the update came later.
-	"device.updated/2+was":       DevicePatched{updateWithWas("cam-1")},
-	"profile.updated/2+was":      ProfilePatched{updateWithWas("camera")},
-	"service.updated/2+was":      ServicePatched{updateWithWas("device-rest")},
-	"watcher.updated/2+was":      WatcherPatched{updateWithWas("w")},
-	"subscription.updated/4+was": SubscriptionPatched{updateWithWas("s")},
-}
-
-func updateWithWas(name string) Update {
-	changes := Changes{"labels": {Is: json.RawMessage(`["yard"]`)}}
-	return Update{Name: name, Prev: 42, Modified: 1760000060000, WasModified: 1760000000006, Changes: changes}
 }

@@ -260,7 +260,7 @@ func (d Profile) checkCommand(c DeviceCommand) Problems {
 	return p
 }
 
-// profileChanged is the event for a profile's becoming d, nil where nothing has changed. d has the modified time of before.
+// profileChanged is the event for a profile's becoming d, nil where nothing has changed.
 func profileChanged(s State, d Profile, changes Changes, at int64) (Event, error) {
 	if len(changes) == 0 {
 		return nil, nil
@@ -269,8 +269,7 @@ func profileChanged(s State, d Profile, changes Changes, at int64) (Event, error
 	if err != nil {
 		return nil, err
 	}
-	u := Update{Name: d.Name, Prev: Revision(s.Profiles, d.Name), Modified: at, WasModified: d.Modified, Changes: changes, effort: length}
-	return ProfilePatched{u}, nil
+	return ProfilePatched{Update{Name: d.Name, Prev: Revision(s.Profiles, d.Name), Modified: at, Changes: changes, effort: length}}, nil
 }
 
 // fromLog returns d as it comes back from the log: attributes that YAML and JSON read as different types of number are

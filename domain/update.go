@@ -16,10 +16,8 @@ type Update struct {
 	// Prev is the sequence of the event before that changed the same entity, 0 where that is not known.
 	Prev uint64 `json:"prev,omitempty"`
 	// Modified is the entity's new modified time, in milliseconds since the Unix epoch.
-	Modified int64 `json:"modified"`
-	// WasModified is the modified time before. It is 0 in events of older versions.
-	WasModified int64   `json:"wasModified,omitempty"`
-	Changes     Changes `json:"changes"`
+	Modified int64   `json:"modified"`
+	Changes  Changes `json:"changes"`
 	// effort is about how many bytes of the entity had to be looked at to decide.
 	effort int
 }
@@ -40,26 +38,16 @@ type (
 	SubscriptionPatched struct{ Update }
 )
 
-// After returns the entity after an update.
+// After returns the entity after an update, Before the one before it. Before keeps the modified time as it is: the event
+// before this one has it.
 func After[T any](u Update, entity T) T {
 	entity = applied(u.Changes, entity, false)
-	modifiedOf(&entity).SetInt(u.Modified)
+	reflect.ValueOf(&entity).Elem().FieldByName("Modified").SetInt(u.Modified)
 	return entity
 }
 
-// Before is the inverse of [After]. It keeps the modified time if an event of an older version does not have the one before.
-func Before[T any](u Update, entity T) T {
-	entity = applied(u.Changes, entity, true)
-	if u.WasModified != 0 {
-		modifiedOf(&entity).SetInt(u.WasModified)
-	}
-	return entity
-}
-
-// modifiedOf returns the modified time of an entity, which can be set.
-func modifiedOf[T any](entity *T) reflect.Value {
-	return reflect.ValueOf(entity).Elem().FieldByName("Modified")
-}
+// Before is the inverse of [After].
+func Before[T any](u Update, entity T) T { return applied(u.Changes, entity, true) }
 
 // updateOf is the update that makes after of before; ok is false where they are the same.
 func updateOf[T any](t Table[T], name string, before, after T, at int64) (u Update, ok bool, err error) {
@@ -67,8 +55,7 @@ func updateOf[T any](t Table[T], name string, before, after T, at int64) (u Upda
 	if err != nil {
 		return u, false, fmt.Errorf("%q: %w", name, err)
 	}
-	u = Update{Name: name, Prev: Revision(t, name), Modified: at, WasModified: modifiedOf(&before).Int(), Changes: changes}
-	return u, len(changes) > 0, nil
+	return Update{Name: name, Prev: Revision(t, name), Modified: at, Changes: changes}, len(changes) > 0, nil
 }
 
 // evolve applies the update to the entity in t. It returns the entity before and after.

@@ -23,7 +23,7 @@ func (a *API) showVersion(c *gin.Context) {
 	if a.DeviceService {
 		sdk = fmt.Sprintf(`"sdk_version":%q,`, EdgeXVersion)
 	}
-	const form = `{"apiVersion":%q,"version":%q,"serviceName":%q,%s"ledgeVersion":%q}` + "\n"
+	const form = `{"apiVersion":%q,"version":%q,"serviceName":%q,%s"ledgeVersion":%q}`
 	writeJSON(c, http.StatusOK, fmt.Appendf(nil, form, a.APIVersion, EdgeXVersion, a.Service, sdk, a.Version))
 }
 
@@ -49,10 +49,11 @@ func (a *API) health(c *gin.Context) {
 		a.Fail(c, fmt.Errorf("encode health: %w", err))
 		return
 	}
-	writeJSON(c, http.StatusOK, fmt.Appendf(nil, `{"apiVersion":%q,"health":"ready","warnings":%s,"serviceName":%q}`+"\n", a.APIVersion, text, a.Service))
+	writeJSON(c, http.StatusOK, fmt.Appendf(nil, `{"apiVersion":%q,"health":"ready","warnings":%s,"serviceName":%q}`, a.APIVersion, text, a.Service))
 }
 
-// about answers {"apiVersion":…,"<key>":…,"serviceName":…}, in this order. EdgeX 2.3 sends no newline behind it, but behind all else.
+// about answers {"apiVersion":…,"<key>":…,"serviceName":…}, in this order and, unlike all other answers, without a
+// newline, as EdgeX does.
 func (a *API) about(key string, value func() any) Handler {
 	return func(c *gin.Context) {
 		v, err := json.Marshal(value())
@@ -60,7 +61,7 @@ func (a *API) about(key string, value func() any) Handler {
 			a.Fail(c, fmt.Errorf("encode %s: %w", key, err))
 			return
 		}
-		writeJSON(c, http.StatusOK, fmt.Appendf(nil, `{"apiVersion":%q,%q:%s,"serviceName":%q}`+"\n", a.APIVersion, key, v, a.Service))
+		writeJSON(c, http.StatusOK, fmt.Appendf(nil, `{"apiVersion":%q,%q:%s,"serviceName":%q}`, a.APIVersion, key, v, a.Service))
 	}
 }
 

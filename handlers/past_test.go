@@ -348,16 +348,12 @@ func (h *randomHistory) rewrite() {
 func newOlder(before domain.State, e domain.Event) domain.Event {
 	switch e := e.(type) {
 	case domain.DevicePatched:
-		e.WasModified = 0
 		return olderUpdate(before, e)
 	case domain.DeviceAdded:
 		e.Prev = 0
 		return e
 	case domain.DeviceRemoved:
 		e.Prev = 0
-		return e
-	case domain.ProfilePatched:
-		e.WasModified = 0
 		return e
 	case domain.SubscriptionRemoved:
 		e.Prev = 0

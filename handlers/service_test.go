@@ -19,10 +19,10 @@ func TestAbout(t *testing.T) {
 		o.Config = func() any { return map[string]any{"Writable": map[string]string{"LogLevel": "INFO"}} }
 	})
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{
-		{Name: "ping", Method: "GET", Path: "/api/v2/ping", Status: 200, WantBody: `{"apiVersion":"v2","timestamp":"Sat Nov 21 07:42:05 UTC 2026","serviceName":"core-metadata"}` + "\n"},
+		{Name: "ping", Method: "GET", Path: "/api/v2/ping", Status: 200, WantBody: `{"apiVersion":"v2","timestamp":"Sat Nov 21 07:42:05 UTC 2026","serviceName":"core-metadata"}`},
 		{Name: "version", Method: "GET", Path: "/api/v2/version", Status: 200,
-			WantBody: `{"apiVersion":"v2","version":"2.3.0","serviceName":"core-metadata","ledgeVersion":"1.2.3"}` + "\n"},
-		{Name: "config", Method: "GET", Path: "/api/v2/config", Status: 200, WantBody: `{"apiVersion":"v2","config":{"Writable":{"LogLevel":"INFO"}},"serviceName":"core-metadata"}` + "\n"},
+			WantBody: `{"apiVersion":"v2","version":"2.3.0","serviceName":"core-metadata","ledgeVersion":"1.2.3"}`},
+		{Name: "config", Method: "GET", Path: "/api/v2/config", Status: 200, WantBody: `{"apiVersion":"v2","config":{"Writable":{"LogLevel":"INFO"}},"serviceName":"core-metadata"}`},
 	})
 	full := domain.Errorf(domain.Full, "the disk is full")
 	h, log = mustService(t, func(o *handlers.Options) {
@@ -35,10 +35,10 @@ func TestAbout(t *testing.T) {
 	})
 	h, log = mustService(t, nil)
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{
-		{Name: "ready", Method: "GET", Path: "/api/v2/health", Status: 200, WantBody: `{"apiVersion":"v2","health":"ready","serviceName":"core-metadata"}` + "\n"},
+		{Name: "ready", Method: "GET", Path: "/api/v2/health", Status: 200, WantBody: `{"apiVersion":"v2","health":"ready","serviceName":"core-metadata"}`},
 	})
 	got := handlerstest.Serve(h, "GET", "/api/v2/metrics", "").Body.String()
-	want := regexp.MustCompile(`^{"apiVersion":"v2","metrics":{"memAlloc":\d+,"memFrees":\d+,"memLiveObjects":\d+,"memMallocs":\d+,"memSys":\d+,"memTotalAlloc":\d+,"cpuBusyAvg":\d+},"serviceName":"core-metadata"}\n$`)
+	want := regexp.MustCompile(`^{"apiVersion":"v2","metrics":{"memAlloc":\d+,"memFrees":\d+,"memLiveObjects":\d+,"memMallocs":\d+,"memSys":\d+,"memTotalAlloc":\d+,"cpuBusyAvg":\d+},"serviceName":"core-metadata"}$`)
 	if !want.MatchString(got) {
 		t.Errorf("metrics: got %s", got)
 	}

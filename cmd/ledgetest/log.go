@@ -21,6 +21,9 @@ type LogLine struct {
 func Logged(t *testing.T, dir string, args ...string) (lines []LogLine) {
 	t.Helper()
 	out, stderr, code := Run(t, append([]string{"log", "--json", "--data-dir", dir}, args...)...)
+	if code == exit.Failure && strings.Contains(stderr, "no message on the log has") {
+		return nil
+	}
 	if code != exit.OK {
 		t.Fatalf("log %v: exit code %d, %s", args, code, stderr)
 	}

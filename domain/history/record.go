@@ -21,7 +21,7 @@ func (e *record[T]) entityFrom(before any) any {
 
 // hasModified reports whether the entity before an event has its modified time.
 func (e *record[T]) hasModified() bool {
-	return e.verb != Updated || e.before != nil || e.update != nil && e.update.WasModified != 0
+	return e.verb != Updated || e.before != nil
 }
 
 // changeBytes is about the memory of a change without its values.

@@ -184,7 +184,8 @@ func (t *takeBack) pack(name string, one *taken) (err error) {
 	return nil
 }
 
-// complete reads events up to asOf if the events after it are of older versions: they may have no event before and no modified time.
+// complete reads events up to asOf: an update does not have the modified time before it, and events of older versions may not name the
+// event before.
 func (t *takeBack) complete(ctx context.Context) error {
 	searched := map[string]*search{}
 	t.left = MostTakenBack
@@ -221,7 +222,7 @@ func (t *takeBack) complete(ctx context.Context) error {
 // completeFrom gets the modified time from the event that has put the entity.
 func (t *takeBack) completeFrom(ctx context.Context, name string, one *taken) (err error) {
 	if t.left--; t.left < 0 {
-		return t.tooMuch("events of older versions do not have the modified time before, and %d are read at most", MostTakenBack)
+		return t.tooMuch("for each changed entity an event is read, and %d are read at most", MostTakenBack)
 	}
 	r, ok, err := t.past.Log.At(ctx, one.revision)
 	if err != nil {

@@ -29,7 +29,7 @@ type issued struct {
 // commandsOnRecord returns the commands that `ledge log` prints of a device.
 func commandsOnRecord(t *testing.T, dir, device string) (all []issued) {
 	t.Helper()
-	out, stderr, code := ledgetest.Run(t, "log", "--json", "--data-dir", dir, "--device", device, "--type", "command.*")
+	out, stderr, code := ledgetest.Run(t, "log", "--json", "--data-dir", dir, "--from", "1", "--device", device, "--type", "command.*")
 	if code != 0 {
 		t.Fatalf("log: exit code %d, %s", code, stderr)
 	}

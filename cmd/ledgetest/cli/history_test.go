@@ -210,7 +210,8 @@ func TestHistoryRestore(t *testing.T) {
 	p.Call(http.MethodPatch, subscription, "application/json",
 		`[{"apiVersion":"v2","subscription":{"name":"elsewhere","labels":["a"],"description":"new"}}]`)
 	restore("subscription", "elsewhere", sequences("subscription", "elsewhere")[1], "subscription elsewhere is as it was")
-	if text := p.Call(http.MethodGet, subscription+"/name/elsewhere", "", "").Body; strings.Contains(text, `"new"`) || strings.Contains(text, `"a"`) {
+	text := p.Call(http.MethodGet, subscription+"/name/elsewhere", "", "").Body
+	if strings.Contains(text, `"new"`) || strings.Contains(text, `"a"`) {
 		t.Errorf("got %s", text)
 	}
 	p.Stop()

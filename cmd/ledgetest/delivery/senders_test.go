@@ -21,11 +21,14 @@ func changeAndPost(p *ledgetest.Node, category string) {
 	ledgetest.PostNotification(p, category, "posted")
 }
 
+// changeJSON is in the body of a change of the sample device.
+const changeJSON = `"deviceName":"sample-image"`
+
 // holdBoth holds that a device change and the notification of changeAndPost arrived, and what is on record of them.
-func holdBoth(p *ledgetest.Node, subscription, response string, next func() string) {
+func holdBoth(p *ledgetest.Node, subscription, change, response string, next func() string) {
 	p.TB.Helper()
 	bodies := next() + "\n" + next()
-	for _, want := range []string{`"deviceName":"sample-image"`, "posted"} {
+	for _, want := range []string{change, "posted"} {
 		if !strings.Contains(strings.ReplaceAll(bodies, "\r\n", "\n"), want) {
 			p.TB.Errorf("%s: got %s, want %s in it", subscription, bodies, want)
 		}
@@ -49,7 +52,7 @@ func TestDeliveryByREST(t *testing.T) {
 	p := ledgetest.Start(t, t.TempDir())
 	p.SubscribeAll("rest", "alarm", ledgetest.RestChannel(t, s.URL, "/"))
 	changeAndPost(p, "alarm")
-	holdBoth(p, "rest", "202 Accepted", func() string { return <-bodies })
+	holdBoth(p, "rest", changeJSON, "202 Accepted", func() string { return <-bodies })
 }
 
 // TestAnswersOnRecord holds what is on record of each kind of answer, and for how long it is asked again.
@@ -87,7 +90,7 @@ func TestDeliveryByEmail(t *testing.T) {
 	postOwnSecret(p, "smtp", "")
 	p.SubscribeAll("mail", "alarm", `{"type":"EMAIL","recipients":["a@example.org","b@example.org"]}`)
 	changeAndPost(p, "alarm")
-	holdBoth(p, "mail", "250 kept", func() string {
+	holdBoth(p, "mail", "Device update: sample-image", "250 kept", func() string {
 		m := s.Next()
 		if !m.TLS || m.User != "me" || len(m.To) != 2 {
 			t.Errorf("taken: %+v", m)
@@ -105,7 +108,7 @@ func TestDeliveryByMQTT(t *testing.T) {
 	postOwnSecret(p, "broker", fmt.Sprintf(`,"allowedUses":[{"channel":"MQTT","host":"127.0.0.1","port":%d,"allowInsecure":true}]`, b.Port))
 	p.SubscribeAll("mqtt", "alarm", fmt.Sprintf(`{"type":"MQTT","host":"127.0.0.1","port":%d,"publisher":"ledge-1","topic":"alarms","qos":1,"authMode":"usernamepassword","secretPath":"broker"}`, b.Port))
 	changeAndPost(p, "alarm")
-	holdBoth(p, "mqtt", "published with QoS 1, acknowledged", func() string { return string((<-got).Payload()) })
+	holdBoth(p, "mqtt", changeJSON, "published with QoS 1, acknowledged", func() string { return string((<-got).Payload()) })
 	holdHidden(p)
 }
 

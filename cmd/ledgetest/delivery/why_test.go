@@ -99,9 +99,10 @@ func TestWhy(t *testing.T) {
 	addWithChannel(p, "dead", "UNLOCKED", `"d"`, fmt.Sprintf(`{"type":"REST","host":"127.0.0.1","port":%d,"path":"/in?token=x","httpMethod":"POST"}`, dead), 50)
 	p.Notify("d", "x")
 	ledgetest.Until(t, "the dead endpoint to fail", func() bool {
-		return strings.Contains(fmt.Sprint(explain(p, t, "dead").Findings), "it failed ")
+		w = explain(p, t, "dead")
+		return strings.Contains(fmt.Sprint(w.Findings), "it failed ")
 	})
-	holdsFinding(explain(p, t, "dead"), t, "endpoint", true, "in a row")
+	holdsFinding(w, t, "endpoint", true, "in a row")
 
 	if out, _, code := ledgetest.Run(t, "why", "bad", c, "--data-dir", p.Dir); code != exit.OK || !strings.Contains(out, "it is stopped") || !strings.Contains(out, "\nSTOP  transmission") {
 		t.Errorf("for people: %d\n%s", code, out)
