@@ -71,6 +71,13 @@ func listLeaves(t *testing.T) (list []string) {
 	return list
 }
 
+// command is a command line with its exit code.
+type command struct {
+	name string
+	args []string // behind the name
+	code int
+}
+
 // Root keeps the owner of a data folder, with each subcommand there is.
 func TestRootKeepsTheOwner(t *testing.T) {
 	if os.Getuid() != 0 {
@@ -84,11 +91,7 @@ func TestRootKeepsTheOwner(t *testing.T) {
 	backup, empty := filepath.Join(new, "backup.tar"), filepath.Join(new, "empty")
 	ledgetest.MustDo(t, os.Mkdir(empty, 0o700))
 	ledgetest.MustDo(t, os.Chown(empty, owner, owner))
-	commands := []struct {
-		name string
-		args []string // behind the name
-		code int
-	}{
+	commands := []command{
 		{"user add", []string{"anna", "--password-file", password}, exit.OK},
 		{"user role", []string{"anna", "--role", "operator"}, exit.OK},
 		{"user passwd", []string{"anna", "--password-file", password}, exit.OK},
@@ -119,6 +122,17 @@ func TestRootKeepsTheOwner(t *testing.T) {
 		{"backup", []string{backup}, exit.OK},
 		{"salvage", []string{filepath.Join(new, "salvaged")}, exit.OK},
 		{"restore", []string{backup, empty}, exit.OK},
+		{"save", []string{new}, exit.Usage}, // this and the following need a running server
+		{"apply", []string{new}, exit.Usage},
+		{"reading list", nil, exit.Usage},
+	}
+	for _, kind := range []string{"device", "profile", "service", "watcher", "subscription"} {
+		commands = append(commands, command{kind + " list", nil, exit.Usage})
+		for _, verb := range []string{"get", "add", "edit", "remove", "lock", "unlock"} {
+			if kind != "profile" || !strings.HasSuffix(verb, "lock") {
+				commands = append(commands, command{kind + " " + verb, []string{"x"}, exit.Usage})
+			}
+		}
 	}
 	for _, one := range commands {
 		args := append(strings.Fields(one.name), one.args...)
