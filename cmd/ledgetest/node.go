@@ -326,8 +326,12 @@ func Run(tb testing.TB, args ...string) (stdout, stderr string, code int) {
 	return stdout, stderr, code
 }
 
-// TryRun is ledge with an error where the program does not run.
+// TryRun is ledge with an error if the program does not run. A server that a test starts to fail has free ports unless the arguments have
+// others: it may listen before it fails.
 func TryRun(ctx context.Context, args ...string) (stdout, stderr string, code int, err error) {
+	if len(args) > 0 && args[0] == "serve" {
+		args = slices.Concat(args[:1], services.FreePorts("0"), args[1:])
+	}
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, Binary, args...)
