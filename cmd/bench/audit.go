@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"ledge/domain"
-	"ledge/projections"
 )
 
 const (
@@ -25,7 +24,7 @@ const (
 	asOfTarget    = 100 // ms
 )
 
-// auditLog measures what auditors ask of a long log.
+// auditLog measures the questions of auditors to a long log.
 func auditLog(ctx context.Context, b *bench) error {
 	dir, done, err := b.folder("audit")
 	if err != nil {
@@ -68,41 +67,29 @@ func auditLog(ctx context.Context, b *bench) error {
 	return a.prove(ctx, b.counts.auditEvents/2)
 }
 
-// fillHistory makes a folder with a log of n events, of which some change one device and the others add devices and change them.
-func fillHistory(ctx context.Context, dir string, n int) (err error) {
-	state, err := openState(dir, projections.Events)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, state.Close()) }()
-	l, err := openLog(ctx, dir, state)
-	if err != nil {
-		return err
-	}
-	defer l.close()
-	devices := min(n/10, 100_000)
-	for left := devices; left > 0; left -= fillStep {
-		if err := l.submit(ctx, l.devices(min(left, fillStep))...); err != nil {
-			return fmt.Errorf("add %d devices: %w", devices, err)
+// fillHistory makes a folder with a log of n events: of a tenth of them each adds a device, and the others change devices.
+func fillHistory(ctx context.Context, dir string, n int) error {
+	return onLog(ctx, dir, func(l *eventLog) error {
+		devices, every := min(n/10, 100_000), max(hotChanges, n/mostHot)
+		if err := l.addDevices(ctx, devices); err != nil {
+			return err
 		}
-	}
-	every := max(hotChanges, n/mostHot)
-	for i := devices; i < n; {
-		var group []domain.Request
-		for ; len(group) < fillStep && i < n; i++ {
-			name := deviceName(1 + i%(devices-1))
-			if i%every == 0 {
-				name = deviceName(hotDevice)
+		for i := devices; i < n; {
+			var group []domain.Request
+			for ; len(group) < fillStep && i < n; i++ {
+				name := deviceName(1 + i%(devices-1))
+				if i%every == 0 {
+					name = deviceName(hotDevice)
+				}
+				patch := domain.PatchOf[domain.Device]("name", name, "description", fmt.Sprint("change ", i))
+				group = append(group, request(domain.UpdateDevice{Patch: patch, At: time.Now().UnixMilli()}))
 			}
-			text := fmt.Sprint("change ", i)
-			patch := domain.PatchOf[domain.Device]("name", name, "description", text)
-			group = append(group, request(domain.UpdateDevice{Patch: patch, At: time.Now().UnixMilli()}))
+			if err := l.submit(ctx, group...); err != nil {
+				return fmt.Errorf("change %d: %w", i, err)
+			}
 		}
-		if err := l.submit(ctx, group...); err != nil {
-			return fmt.Errorf("change %d: %w", i, err)
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // audits are questions to a server.

@@ -16,8 +16,8 @@ import (
 // fillStep is how many devices are submitted at once.
 const fillStep = 1000
 
-// fill makes a data folder with n devices, which have some labels more than usual.
-func fill(ctx context.Context, dir string, n int, labels ...string) (err error) {
+// onLog opens the log and the state of a folder for f.
+func onLog(ctx context.Context, dir string, f func(*eventLog) error) (err error) {
 	state, err := openState(dir, projections.Events)
 	if err != nil {
 		return err
@@ -28,10 +28,22 @@ func fill(ctx context.Context, dir string, n int, labels ...string) (err error) 
 		return err
 	}
 	defer l.close()
-	l.labels = labels
+	return f(l)
+}
+
+// fill makes a data folder with n devices, which have some labels more than usual.
+func fill(ctx context.Context, dir string, n int, labels ...string) error {
+	return onLog(ctx, dir, func(l *eventLog) error {
+		l.labels = labels
+		return l.addDevices(ctx, n)
+	})
+}
+
+// addDevices adds n devices.
+func (l *eventLog) addDevices(ctx context.Context, n int) error {
 	for left := n; left > 0; left -= fillStep {
 		if err := l.submit(ctx, l.devices(min(left, fillStep))...); err != nil {
-			return fmt.Errorf("fill %d devices: %w", n, err)
+			return fmt.Errorf("add %d devices: %w", n, err)
 		}
 	}
 	return nil

@@ -52,6 +52,6 @@ folder not usable, 6 damage, 7 salvage incomplete, 8 damaged state. See docs/ref
   ledge log -f --data-dir data`,
 		Version: version,
 	}, append(everyday.Commands(), newServe(), newLog(), newHistory(), newDiff(), newVerify(), newBackup(), newRestore(), newSalvage(),
-		newRebuild(), newArchive(), newSecrets(), newCA(), newCurve(), newCheckpoint(), newProve(), newExport(), newKey(), newUser(), newToken(),
-		newReplay(), newWhy(), newHealth(), newConfig(), newVersion(), newMan())...)
+		newRebuild(), newArchive(), newSecrets(), newCA(), newCurve(), newCheckpoint(), newProve(), newExport(), newKey(), newUser(),
+		newToken(), newReplay(), newWhy(), newHealth(), newConfig(), newVersion(), newMan())...)
 }

@@ -21,6 +21,22 @@ func (s *Secured) Ledge(t *testing.T, args ...string) string {
 	return out
 }
 
+// Subcommands returns the names of all subcommands, such as "user" and "user add".
+func Subcommands(t *testing.T) (list []string) {
+	t.Helper()
+	dir := t.TempDir()
+	if _, errs, code := Run(t, "man", dir); code != exit.OK {
+		t.Fatal(errs)
+	}
+	pages, err := filepath.Glob(filepath.Join(dir, "ledge-*.1"))
+	MustDo(t, err)
+	for _, page := range pages {
+		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(page), "ledge-"), ".1")
+		list = append(list, strings.ReplaceAll(name, "-", " "))
+	}
+	return list
+}
+
 // NeedCurl returns the path of curl. It skips the test if curl is not installed.
 func NeedCurl(t *testing.T) string {
 	t.Helper()

@@ -53,14 +53,20 @@ func (p *Plan) row(state domain.State, r *Row) error {
 	return p.add(state, r, device.Entity())
 }
 
-func (p *Plan) add(state domain.State, r *Row, entity domain.Device) error {
+// Complete fills in what lists of EdgeX leave out of a new device: its states, its device service and profile, and the protocol of device-rest.
+func Complete(entity domain.Device, service, profile string) domain.Device {
 	entity.AdminState = cmp.Or(entity.AdminState, domain.StateUnlocked)
 	entity.OperatingState = cmp.Or(entity.OperatingState, domain.StateUp)
-	entity.ServiceName = cmp.Or(entity.ServiceName, p.Service)
-	entity.ProfileName = cmp.Or(entity.ProfileName, p.Profile)
-	if entity.ProtocolName == "" && entity.ServiceName == domain.DeviceREST { // lists of EdgeX have no such field
+	entity.ServiceName = cmp.Or(entity.ServiceName, service)
+	entity.ProfileName = cmp.Or(entity.ProfileName, profile)
+	if entity.ProtocolName == "" && entity.ServiceName == domain.DeviceREST {
 		entity.ProtocolName = "rest"
 	}
+	return entity
+}
+
+func (p *Plan) add(state domain.State, r *Row, entity domain.Device) error {
+	entity = Complete(entity, p.Service, p.Profile)
 	shape := v2.Device(entity)
 	if entity.ID == "" {
 		entity.ID = fmt.Sprintf("00000000-0000-4000-8000-%012d", r.Position) // for the check; the service makes one

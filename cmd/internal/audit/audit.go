@@ -2,6 +2,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/logs"
+	"ledge/cmd/internal/loop"
 	"ledge/cmd/internal/secure"
 	"ledge/domain"
 	"ledge/store"
@@ -99,15 +101,21 @@ func (l *Log) askServer(ctx context.Context) (string, error) {
 		return "", err
 	}
 	c, err := transparency.ParseCheckpoint(a.Checkpoint)
-	for until := time.Now().Add(showWait); err == nil; time.Sleep(showPause) {
-		if err = l.Refresh(ctx); err == nil && l.tree.Size() >= c.Size {
-			return a.Checkpoint, nil
-		}
-		if err == nil && time.Now().After(until) {
-			err = fmt.Errorf("the server of %s has signed %d events and shows %d; try again", l.paths.Data, c.Size, l.tree.Size())
-		}
+	if err != nil {
+		return "", err
 	}
-	return "", err
+	wait, enough := context.WithTimeout(ctx, showWait)
+	defer enough()
+	_ = loop.Every(wait, showPause, func(context.Context) { // err and the size tell the end
+		if err = l.Refresh(ctx); err != nil || l.tree.Size() >= c.Size {
+			enough()
+		}
+	})
+	if err == nil && l.tree.Size() < c.Size {
+		const says = "the server of %s has signed %d events and shows %d; try again"
+		err = cmp.Or(ctx.Err(), fmt.Errorf(says, l.paths.Data, c.Size, l.tree.Size()))
+	}
+	return a.Checkpoint, err
 }
 
 // Prove returns the proof of the events from one sequence to another, with a new checkpoint.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -22,8 +23,8 @@ import (
 	"ledge/cmd/internal/rest"
 )
 
-// applied are the kinds in the order in which entities are added: each needs those before it. They are removed in the other order.
-func applied() (list []entity) {
+// listApplied returns the kinds in the order in which entities are added: each needs those before it. They are removed in the other order.
+func listApplied() (list []entity) {
 	for _, name := range []string{"service", "profile", "device", "watcher", "subscription"} {
 		list = append(list, entities[slices.IndexFunc(entities, func(e entity) bool { return e.name == name })])
 	}
@@ -39,8 +40,8 @@ DIR/device/NAME.yaml and so on. A file of an entity that does not exist any more
 these folders. Keep DIR in git, and apply it with ledge apply. See docs/everyday.md.`,
 		Example: "  ledge save site\n  ledge save site --server https://edge-7 --token-file token",
 	}
-	return run(c, func(ctx context.Context, c *cobra.Command, api *rest.API) error {
-		for _, e := range applied() {
+	return runOn(c, func(ctx context.Context, c *cobra.Command, api *rest.API) error {
+		for _, e := range listApplied() {
 			n, err := e.save(ctx, api, filepath.Join(c.Flags().Arg(0), e.name))
 			if err != nil {
 				return err
@@ -104,25 +105,25 @@ type application struct {
 	failed                        error
 }
 
-// newApply returns the command that makes entities what files say.
+// newApply returns the command that makes entities as in files.
 func newApply() *cobra.Command {
 	a := &application{}
 	prune := false
 	c := &cobra.Command{
-		Use: "apply DIR", Args: cobra.ExactArgs(1), Short: "Make entities what a folder of YAML files says",
-		Long: `Make device services, profiles, devices, provision watchers and subscriptions what the files say:
+		Use: "apply DIR", Args: cobra.ExactArgs(1), Short: "Make entities as in a folder of YAML files",
+		Long: `Make device services, profiles, devices, provision watchers and subscriptions as in the files
 DIR/device/*.yaml and so on, as ledge save writes them. Entities that are missing are added, others
 are changed. A field that a file does not have is left alone; an empty one, such as labels: [], is
 emptied. It goes on behind a refusal. See docs/everyday.md.`,
 		Example: "  ledge apply site --dry-run\n  ledge apply site --prune",
 	}
-	c.Flags().BoolVar(&a.dry, "dry-run", false, "change nothing, and print what would change")
+	c.Flags().BoolVar(&a.dry, "dry-run", false, "change nothing, and print the differences")
 	c.Flags().BoolVar(&prune, "prune", false, "remove the entities that have no file, of the kinds that have a folder")
-	return run(c, func(ctx context.Context, c *cobra.Command, api *rest.API) error {
+	return runOn(c, func(ctx context.Context, c *cobra.Command, api *rest.API) error {
 		a.c, a.api = c, api
 		dir := c.Flags().Arg(0)
 		wanted := map[string]map[string]bool{} // by kind and name; only kinds with a folder
-		for _, e := range applied() {
+		for _, e := range listApplied() {
 			folder := filepath.Join(dir, e.name)
 			if _, err := os.Stat(folder); err == nil {
 				wanted[e.name] = map[string]bool{}
@@ -133,9 +134,10 @@ emptied. It goes on behind a refusal. See docs/everyday.md.`,
 			}
 		}
 		if len(wanted) == 0 {
-			return exit.With(exit.Usage, fmt.Errorf("%s has none of the folders device, profile, service, subscription and watcher; `ledge save %[1]s` makes them", dir))
+			const says = "%s has none of the folders device, profile, service, subscription and watcher; `ledge save %[1]s` makes them"
+			return exit.With(exit.Usage, fmt.Errorf(says, dir))
 		}
-		list := applied()
+		list := listApplied()
 		slices.Reverse(list)
 		for _, e := range list {
 			if names := wanted[e.name]; prune && names != nil {
@@ -144,28 +146,22 @@ emptied. It goes on behind a refusal. See docs/everyday.md.`,
 				}
 			}
 		}
-		would := ""
-		if a.dry {
-			would = "to be "
-		}
-		fmt.Fprintf(c.OutOrStdout(), "%s%d added, %d changed, %d removed; %d the same\n", would, a.added, a.changed, a.removed, a.same)
+		fmt.Fprintf(c.OutOrStdout(), "%s%d added, %d changed, %d removed; %d the same\n", a.prefix(), a.added, a.changed, a.removed, a.same)
 		return a.failed
 	})
 }
 
 // applyFile applies the entities of a file and notes their names.
 func (a *application) applyFile(ctx context.Context, e entity, path string, names map[string]bool) error {
-	list, err := readEntities(path, nil)
+	list, err := e.readFile(path, nil)
 	for _, fields := range list {
 		name, ok := fields["name"].(string)
 		if !ok || names[name] {
-			return exit.With(exit.Usage, fmt.Errorf("%s: the name %v is missing, or in two files; each entity has one", path, fields["name"]))
+			err := fmt.Errorf("%s: the name %v is missing, or in two files; each entity has one", path, fields["name"])
+			return exit.With(exit.Usage, err)
 		}
 		names[name] = true
-		if fields, err = rest.Normalize(rest.Settable(fields)); err != nil {
-			return exit.With(exit.Usage, fmt.Errorf("%s: %w", path, err))
-		}
-		if err := a.applyOne(ctx, e, name, fields); err != nil {
+		if err := a.applyOne(ctx, e, name, rest.Settable(fields)); err != nil {
 			if ctx.Err() != nil {
 				return err
 			}
@@ -191,11 +187,13 @@ func (a *application) applyOne(ctx context.Context, e entity, name string, then 
 	} else {
 		fields = map[string]any{}
 		var texts []string
-		for _, field := range sortedNames(then) {
-			if was := now[field]; !reflect.DeepEqual(was, then[field]) && !bothEmpty(was, then[field]) {
-				fields[field] = then[field]
-				texts = append(texts, fmt.Sprintf("%s: %s → %s", field, cmp.Or(cellOf(was), "nothing"), cmp.Or(cellOf(then[field]), "nothing")))
+		for _, field := range slices.Sorted(maps.Keys(then)) {
+			was, is := now[field], then[field]
+			if reflect.DeepEqual(was, is) || isEmpty(was) && isEmpty(is) { // the API leaves out empty lists
+				continue
 			}
+			fields[field] = is
+			texts = append(texts, fmt.Sprintf("%s: %s → %s", field, cmp.Or(cellOf(was), "nothing"), cmp.Or(cellOf(is), "nothing")))
 		}
 		if len(fields) == 0 {
 			a.same++
@@ -212,20 +210,27 @@ func (a *application) applyOne(ctx context.Context, e entity, name string, then 
 		}
 	}
 	*count++
-	fmt.Fprintln(a.c.OutOrStdout(), e.about, name, a.will()+done)
+	fmt.Fprintln(a.c.OutOrStdout(), e.about, name, a.prefix()+done)
 	return nil
 }
 
-// bothEmpty reports whether two values are empty: the API leaves out empty lists.
-func bothEmpty(a, b any) bool {
-	empty := func(v any) bool {
-		return v == nil || v == "" || reflect.ValueOf(v).Kind() == reflect.Slice && reflect.ValueOf(v).Len() == 0 ||
-			reflect.ValueOf(v).Kind() == reflect.Map && reflect.ValueOf(v).Len() == 0
+// isEmpty reports whether a value of JSON is nothing, or an empty text, list or object.
+func isEmpty(value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return true
+	case string:
+		return v == ""
+	case []any:
+		return len(v) == 0
+	case map[string]any:
+		return len(v) == 0
 	}
-	return empty(a) && empty(b)
+	return false
 }
 
-func (a *application) will() string {
+// prefix is before the words for a change in a dry run.
+func (a *application) prefix() string {
 	if a.dry {
 		return "to be "
 	}
@@ -252,7 +257,7 @@ func (a *application) prune(ctx context.Context, e entity, names map[string]bool
 			}
 		}
 		a.removed++
-		fmt.Fprintln(a.c.OutOrStdout(), e.about, name, a.will()+"removed")
+		fmt.Fprintln(a.c.OutOrStdout(), e.about, name, a.prefix()+"removed")
 	}
 	return cmp.Or(err, ctx.Err())
 }

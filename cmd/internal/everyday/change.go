@@ -1,15 +1,17 @@
 package everyday
 
 import (
-	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,29 +19,51 @@ import (
 
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/rest"
+	"ledge/handlers/deviceimport"
+	"ledge/handlers/jsonform"
+	"ledge/handlers/shapes/v2"
+	"ledge/handlers/yamldoc"
 )
 
-// mostFile is the size of the largest file that add reads, in bytes.
-const mostFile = 64 << 20
+const (
+	deviceName = "device" // of the kind
+	// mostFile is the size of the largest file of entities, in bytes, and mostDevices is the number of devices in one.
+	mostFile, mostDevices = 64 << 20, 100_000
+)
 
 // newAdd returns the command that adds entities of files.
 func (e entity) newAdd() *cobra.Command {
+	service, profile := "", ""
+	long := fmt.Sprintf(`Add %ss of YAML or JSON files, each with one or a list of them, in
+the form of get. - is standard input. The others are added if one is refused.`, e.about)
+	if e.name == deviceName {
+		long = `Add devices of YAML, JSON, TOML or CSV files, each with one or a list of them, in the form of get or
+as EdgeX's device services have them (deviceList). - is standard input. The others are added if one
+is refused.`
+	}
 	c := &cobra.Command{
-		Use: "add FILE...", Args: cobra.MinimumNArgs(1), Short: fmt.Sprintf("Add %ss of YAML or JSON files", e.about),
-		Long: fmt.Sprintf(`Add %ss of YAML or JSON files: one, a list, or several documents, in the form of get. - is
-standard input. It goes on behind a refusal.`, e.about),
+		Use: "add FILE...", Args: cobra.MinimumNArgs(1), Short: fmt.Sprintf("Add %ss of files", e.about), Long: long,
 		Example: fmt.Sprintf("  ledge %s add NAME.yaml\n  ledge %[1]s get OLD | sed 's/^name: .*/name: NEW/' | ledge %[1]s add -", e.name),
 	}
-	return run(c, func(ctx context.Context, c *cobra.Command, api *rest.API) error {
+	if e.name == deviceName {
+		c.Flags().StringVar(&service, "service", "", "device service of the devices that name none")
+		c.Flags().StringVar(&profile, "profile", "", "device profile of the devices that name none")
+	}
+	return runOn(c, func(ctx context.Context, c *cobra.Command, api *rest.API) error {
 		var failed error
 		for _, path := range c.Flags().Args() {
-			list, err := readEntities(path, c.InOrStdin())
+			list, err := e.readFile(path, c.InOrStdin())
 			if err != nil {
 				return exit.With(exit.Usage, err)
 			}
 			for _, fields := range list {
-				call := rest.Call{Method: http.MethodPost, Service: e.kind.Service, Path: e.kind.Path}
-				if err := api.DoOne(ctx, call, e.kind.Key, fields); err != nil {
+				if e.name == deviceName {
+					fields, err = completeDevice(fields, service, profile)
+				}
+				if err == nil {
+					err = api.DoOne(ctx, rest.Call{Method: http.MethodPost, Service: e.kind.Service, Path: e.kind.Path}, e.kind.Key, fields)
+				}
+				if err != nil {
 					failed = errors.Join(failed, fmt.Errorf("%s: %v: %w", path, fields["name"], err))
 					continue
 				}
@@ -50,8 +74,26 @@ standard input. It goes on behind a refusal.`, e.about),
 	})
 }
 
-// readEntities reads the entities of a file of YAML or JSON.
-func readEntities(path string, stdin io.Reader) (list []map[string]any, err error) {
+// completeDevice fills in the fields that lists of EdgeX leave out.
+func completeDevice(fields map[string]any, service, profile string) (map[string]any, error) {
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return fields, err
+	}
+	device, err := jsonform.Decode[v2.Device](text, jsonform.JSON)
+	if err != nil {
+		return fields, err
+	}
+	text, err = json.Marshal(v2.Device(deviceimport.Complete(device.Entity(), service, profile)))
+	if err != nil {
+		return fields, err
+	}
+	all, err := rest.DecodeFields[map[string]any](text)
+	return rest.Settable(all), err
+}
+
+// readFile reads the entities of a file of one document; - is stdin.
+func (e entity) readFile(path string, stdin io.Reader) (list []map[string]any, err error) {
 	in := stdin
 	if path != "-" {
 		f, err := os.Open(path)
@@ -68,37 +110,56 @@ func readEntities(path string, stdin io.Reader) (list []map[string]any, err erro
 	if len(text) > mostFile {
 		return nil, fmt.Errorf("%s is larger than %d bytes; split it", path, mostFile)
 	}
-	for documents := yaml.NewDecoder(bytes.NewReader(text)); ; {
-		var one any
-		switch err := documents.Decode(&one); {
-		case errors.Is(err, io.EOF):
-			return list, nil
-		case err != nil:
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		entities, ok := one.([]any)
-		if !ok {
-			entities = []any{one}
-		}
-		for _, entity := range entities {
-			fields, ok := entity.(map[string]any)
-			if !ok {
-				return nil, fmt.Errorf("%s: it has something else than entities; write fields such as name: cam-1, or a list of them", path)
+	if list, err = e.parse(text); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return list, nil
+}
+
+// parse reads the entities of a text.
+func (e entity) parse(text []byte) (list []map[string]any, err error) {
+	anyMemory := func(int64) error { return nil } // the file is the user's own
+	if e.name == deviceName {
+		rows, err := deviceimport.Read(text, mostDevices, anyMemory)
+		for _, row := range rows {
+			fields, err := rest.DecodeFields[map[string]any](row.Device)
+			if err != nil {
+				return nil, err
 			}
 			list = append(list, fields)
 		}
+		return list, err
 	}
+	var all any
+	if err := yamldoc.Decode(text, mostFile, anyMemory, &all); err != nil {
+		return nil, errors.New(yamldoc.Readable(err))
+	}
+	entities, ok := all.([]any)
+	if !ok {
+		entities = []any{all}
+	}
+	for _, one := range entities {
+		fields, ok := one.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("it has something else than %ss; write fields such as name: NAME, or a list of them", e.about)
+		}
+		if fields, err = rest.Normalize(fields); err != nil {
+			return nil, err
+		}
+		list = append(list, fields)
+	}
+	return list, nil
 }
 
 // newEdit returns the command that changes an entity in an editor.
 func (e entity) newEdit() *cobra.Command {
 	c := &cobra.Command{
 		Use: "edit NAME", Args: cobra.ExactArgs(1), Short: fmt.Sprintf("Change one %s in an editor", e.about),
-		Long: fmt.Sprintf(`Change one %s in an editor: $VISUAL, $EDITOR or vi. It is changed only if nobody else has changed
-it meanwhile.`, e.about),
+		Long: fmt.Sprintf(`Change one %s in an editor: $VISUAL, $EDITOR or vi. It is changed only if
+nobody else has changed it meanwhile.`, e.about),
 		Example: fmt.Sprintf("  ledge %s edit NAME\n  EDITOR='sed -i s/indoor/outdoor/' ledge %[1]s edit NAME", e.name),
 	}
-	c = run(c, func(ctx context.Context, c *cobra.Command, api *rest.API) error {
+	c = runOn(c, func(ctx context.Context, c *cobra.Command, api *rest.API) error {
 		name := c.Flags().Arg(0)
 		now, etag, err := api.Entity(ctx, e.kind, e.kind.PathOf(name))
 		if err == nil && now == nil {
@@ -107,12 +168,13 @@ it meanwhile.`, e.about),
 		if err != nil {
 			return err
 		}
-		then, err := editText(ctx, c, now)
+		then, err := e.editText(ctx, c, now)
 		if err != nil {
 			return err
 		}
 		if then["name"] != name {
-			return exit.With(exit.Usage, fmt.Errorf("the name %v is another one, and a name cannot be changed; add another %s instead", then["name"], e.about))
+			const says = "the name %v is another one, and a name cannot be changed; add another %s instead"
+			return exit.With(exit.Usage, fmt.Errorf(says, then["name"], e.about))
 		}
 		call := rest.Call{Method: http.MethodPatch, Service: e.kind.Service, Path: e.kind.Path, IfMatch: etag}
 		fields := rest.ChangedFields(now, then)
@@ -127,14 +189,15 @@ it meanwhile.`, e.about),
 		if err := api.DoOne(ctx, call, e.kind.Key, fields); err != nil {
 			return err
 		}
-		fmt.Fprintln(c.OutOrStdout(), e.about, name, "changed:", strings.Join(sortedNames(rest.ChangedFields(now, then)), ", "))
+		names := slices.Sorted(maps.Keys(rest.ChangedFields(now, then)))
+		fmt.Fprintln(c.OutOrStdout(), e.about, name, "changed:", strings.Join(names, ", "))
 		return nil
 	})
 	return completeNames(c, e)
 }
 
 // editText has a user edit fields as YAML.
-func editText(ctx context.Context, c *cobra.Command, fields map[string]any) (edited map[string]any, err error) {
+func (e entity) editText(ctx context.Context, c *cobra.Command, fields map[string]any) (edited map[string]any, err error) {
 	text, err := yaml.Marshal(fields)
 	if err != nil {
 		return nil, err
@@ -154,14 +217,14 @@ func editText(ctx context.Context, c *cobra.Command, fields map[string]any) (edi
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("%s: %w; nothing is changed", editor, err)
 	}
-	list, err := readEntities(f.Name(), nil)
+	list, err := e.readFile(f.Name(), nil)
 	if err == nil && len(list) != 1 {
-		err = fmt.Errorf("the text has %d documents; leave one", len(list))
+		err = fmt.Errorf("the text has %d %ss; leave one", len(list), e.about)
 	}
 	if err != nil {
 		return nil, exit.With(exit.Usage, fmt.Errorf("%w; nothing is changed", err))
 	}
-	return rest.Normalize(list[0])
+	return list[0], nil
 }
 
 // newRemove returns the command that removes entities.
@@ -171,7 +234,7 @@ func (e entity) newRemove() *cobra.Command {
 		Long:    fmt.Sprintf("Remove %ss. It goes on behind a refusal.", e.about),
 		Example: fmt.Sprintf("  ledge %s remove NAME\n  ledge history %[1]s NAME --restore SEQUENCE", e.name),
 	}
-	return completeNames(run(c, e.each("removed", e.removeOne)), e)
+	return completeNames(runOn(c, e.each("removed", e.removeOne)), e)
 }
 
 // newLock returns a command that sets the admin state of entities.
@@ -181,13 +244,13 @@ func (e entity) newLock(verb, state string) *cobra.Command {
 		Long:    fmt.Sprintf("Set the adminState of %ss to %s. It goes on behind a refusal.", e.about, state),
 		Example: fmt.Sprintf("  ledge %s %s NAME\n  ledge %[1]s %[2]s NAME OTHER --server https://edge-7", e.name, verb),
 	}
-	return completeNames(run(c, e.each(verb+"ed", func(ctx context.Context, api *rest.API, name string) error {
+	return completeNames(runOn(c, e.each(verb+"ed", func(ctx context.Context, api *rest.API, name string) error {
 		call := rest.Call{Method: http.MethodPatch, Service: e.kind.Service, Path: e.kind.Path}
 		return api.DoOne(ctx, call, e.kind.Key, map[string]any{"name": name, "adminState": state})
 	})), e)
 }
 
-// each does something with each entity that is named, and prints what is done.
+// each does something with each named entity, and prints each success.
 func (e entity) each(done string, f func(context.Context, *rest.API, string) error) func(context.Context, *cobra.Command, *rest.API) error {
 	return func(ctx context.Context, c *cobra.Command, api *rest.API) (failed error) {
 		for _, name := range c.Flags().Args() {

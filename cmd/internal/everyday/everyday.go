@@ -1,9 +1,10 @@
-// Package everyday has the commands for entities and readings: list, get, add, edit, remove, lock and unlock, over the REST APIs of the local
-// node or of another one.
+// Package everyday has the commands for entities and readings: list, get, add, edit, remove, lock and unlock, save and apply, over the REST
+// APIs of the local node or of another one.
 package everyday
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -36,7 +37,7 @@ func (t *target) addTo(c *cobra.Command) {
 func (t *target) open(cfg *config.Config) (*rest.API, error) {
 	if t.server == "" {
 		if t.tokenFile != "" || t.ca != "" {
-			return nil, exit.With(exit.Usage, fmt.Errorf("--token-file and --ca are for --server; give the address of a node, or leave them out"))
+			return nil, exit.With(exit.Usage, errors.New("--token-file and --ca are for --server; give an address, or leave them out"))
 		}
 		return rest.Local(cfg.DataDir)
 	}
@@ -69,14 +70,14 @@ var entities = []entity{
 	{"subscription", "subscription", rest.Kinds["subscription"]},
 }
 
-// Commands returns the commands of all kinds of entities, and that of readings.
+// Commands returns the commands of all kinds of entities and of readings.
 func Commands() (all []*cobra.Command) {
 	for _, e := range entities {
 		c := &cobra.Command{
 			Use:   e.name,
 			Short: fmt.Sprintf("List, show and change %ss", e.about),
-			Long: fmt.Sprintf(`List, show and change %ss over the REST API: of the server of the data folder, in the name of the
-local user, or with --server of another node. See docs/everyday.md.`, e.about),
+			Long: fmt.Sprintf(`List, show and change %ss over the REST API: of the server of the data folder, in
+the name of the local user, or with --server of another node. See docs/everyday.md.`, e.about),
 			Example: fmt.Sprintf("  ledge %s list --output yaml\n  ledge %[1]s get NAME --server https://edge-7", e.name),
 		}
 		c.AddCommand(e.newList(), e.newGet(), e.newAdd(), e.newEdit(), e.newRemove())
@@ -93,8 +94,8 @@ local user, or with --server of another node. See docs/everyday.md.`, e.about),
 	return append(all, reading, newSave(), newApply())
 }
 
-// run gives a command its flags and runs f with the APIs of the node.
-func run(c *cobra.Command, f func(ctx context.Context, c *cobra.Command, api *rest.API) error) *cobra.Command {
+// runOn gives a command its flags and runs f with the APIs of the node.
+func runOn(c *cobra.Command, f func(ctx context.Context, c *cobra.Command, api *rest.API) error) *cobra.Command {
 	t := &target{}
 	t.addTo(c)
 	args := c.Args
@@ -103,7 +104,7 @@ func run(c *cobra.Command, f func(ctx context.Context, c *cobra.Command, api *re
 		if err == nil {
 			err = f(ctx, c, api)
 		}
-		return cli.ExplainInterrupt(ctx, err, "look with list for what is done")
+		return cli.ExplainInterrupt(ctx, err, "a part may be done; list to see it")
 	})
 	if args != nil {
 		c.Args = args
@@ -123,11 +124,7 @@ func (e entity) newList() *cobra.Command {
 	c.Flags().StringSliceVar(&labels, "label", nil, "only with this label; several, with commas between them: with all of them")
 	c.Flags().IntVar(&limit, "limit", 0, "print at most so many; 0 for all")
 	output := addOutput(c, tableOutput)
-	return run(c, func(ctx context.Context, c *cobra.Command, api *rest.API) error {
-		p, err := newPrinter(c.OutOrStdout(), *output, e.kind.Columns)
-		if err != nil {
-			return err
-		}
+	return runOn(c, func(ctx context.Context, c *cobra.Command, api *rest.API) error {
 		path, query := e.kind.Path+"/all", url.Values{}
 		switch {
 		case len(labels) > 0 && e.name == "subscription": // which has a route for one label
@@ -135,23 +132,35 @@ func (e entity) newList() *cobra.Command {
 		case len(labels) > 0:
 			query.Set("labels", strings.Join(labels, ","))
 		}
-		if err := api.List(ctx, e.kind, path, query, limit, p.print); err != nil {
-			return err
-		}
-		return p.end()
+		return printList(ctx, c, api, e.kind, path, query, limit, *output)
 	})
+}
+
+// printList prints at most so many entities of a list, 0 for all.
+func printList(
+	ctx context.Context, c *cobra.Command, api *rest.API, k rest.Kind, path string, query url.Values, limit int, output string,
+) error {
+	p, err := newPrinter(c.OutOrStdout(), output, k.Columns)
+	if err == nil {
+		err = api.List(ctx, k, path, query, limit, p.print)
+	}
+	if err != nil {
+		return err
+	}
+	return p.end()
 }
 
 // newGet returns the command that shows one entity.
 func (e entity) newGet() *cobra.Command {
 	c := &cobra.Command{
 		Use: "get NAME", Args: cobra.ExactArgs(1), Short: fmt.Sprintf("Show one %s", e.about),
-		Long:    fmt.Sprintf("Show one %s, in a form that add takes. --as-of shows what it was.", e.about),
+		Long:    fmt.Sprintf("Show one %s, in a form that add takes. --as-of shows it as it was.", e.about),
 		Example: fmt.Sprintf("  ledge %s get NAME > NAME.yaml\n  ledge %[1]s get NAME --as-of 2026-11-24", e.name),
 	}
-	asOf := c.Flags().String("as-of", "", "after this event or at this time: 4711, 2026-11-24T07:00:00Z, 2026-11-24, or how long ago, such as 2h")
+	const moment = "after this event or at this time: 4711, 2026-11-24T07:00:00Z, 2026-11-24, or how long ago, such as 2h"
+	asOf := c.Flags().String("as-of", "", moment)
 	output := addOutput(c, yamlOutput)
-	c = run(c, func(ctx context.Context, c *cobra.Command, api *rest.API) error {
+	c = runOn(c, func(ctx context.Context, c *cobra.Command, api *rest.API) error {
 		p, err := newPrinter(c.OutOrStdout(), *output, e.kind.Columns)
 		if err != nil {
 			return err
@@ -188,18 +197,15 @@ func newReadings() *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use: "list", Short: "List readings, the newest first",
-		Long:    "List readings, the newest first. The origin is in nanoseconds since 1970.",
-		Example: "  ledge reading list --device cam-1 --resource temperature\n  ledge reading list --limit 1000 --output csv > readings.csv",
+		Long: "List readings, the newest first. The origin is in nanoseconds since 1970.",
+		Example: "  ledge reading list --device cam-1 --resource temperature\n" +
+			"  ledge reading list --limit 1000 --output csv > readings.csv",
 	}
 	c.Flags().StringVar(&device, "device", "", "only of this device")
 	c.Flags().StringVar(&resource, "resource", "", "only of this resource")
 	c.Flags().IntVar(&limit, "limit", 20, "print at most so many; 0 for all")
 	output := addOutput(c, tableOutput)
-	return run(c, func(ctx context.Context, c *cobra.Command, api *rest.API) error {
-		p, err := newPrinter(c.OutOrStdout(), *output, rest.Readings.Columns)
-		if err != nil {
-			return err
-		}
+	return runOn(c, func(ctx context.Context, c *cobra.Command, api *rest.API) error {
 		path := rest.Readings.Path
 		switch {
 		case device != "" && resource != "":
@@ -211,10 +217,7 @@ func newReadings() *cobra.Command {
 		default:
 			path += "/all"
 		}
-		if err := api.List(ctx, rest.Readings, path, url.Values{}, limit, p.print); err != nil {
-			return err
-		}
-		return p.end()
+		return printList(ctx, c, api, rest.Readings, path, url.Values{}, limit, *output)
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"unicode"
@@ -29,7 +28,7 @@ func addOutput(c *cobra.Command, usual string) *string {
 	return c.Flags().StringP("output", "o", usual, "table, json, yaml or csv")
 }
 
-// printer prints entities. JSON is one array, or for single one object; YAML has a document for each.
+// printer prints entities: one if single, else a list.
 type printer struct {
 	w       io.Writer
 	form    string
@@ -66,10 +65,11 @@ func (p *printer) print(fields map[string]any) error {
 	case jsonOutput:
 		return p.printJSON(fields)
 	case yamlOutput:
-		text, err := yaml.Marshal(fields)
-		if err == nil && p.count > 1 {
-			_, err = io.WriteString(p.w, "---\n")
+		var value any = []any{fields} // a part of the list
+		if p.single {
+			value = fields
 		}
+		text, err := yaml.Marshal(value)
 		if err == nil {
 			_, err = p.w.Write(text)
 		}
@@ -147,7 +147,7 @@ func (p *printer) end() error {
 	case p.form == jsonOutput && p.single:
 		_, err := fmt.Fprintln(p.w)
 		return err
-	case p.form == jsonOutput && p.count == 0:
+	case p.count == 0 && (p.form == jsonOutput || p.form == yamlOutput):
 		_, err := fmt.Fprintln(p.w, "[]")
 		return err
 	case p.form == jsonOutput:
@@ -155,14 +155,4 @@ func (p *printer) end() error {
 		return err
 	}
 	return nil
-}
-
-// sortedNames are the keys of a map, sorted.
-func sortedNames(fields map[string]any) []string {
-	var names []string
-	for name := range fields {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

@@ -15,7 +15,7 @@ import (
 // Kind is a kind of entity in the REST API.
 type Kind struct {
 	Service, Path string
-	// Key is the name of an entity in requests and answers, List that of a list.
+	// Key is the name of an entity in requests and answers, List the name of a list.
 	Key, List string
 	// Replaced says that a change replaces the whole entity.
 	Replaced bool
@@ -59,7 +59,7 @@ func (k Kind) PathOf(name string) string { return k.Path + "/name/" + url.PathEs
 // mostOfPage is how many entities are asked for at a time.
 const mostOfPage = 500
 
-// List calls f with at most so many entities of a list, 0 for all of them, in the order of the list. path is that of the list.
+// List calls f with at most so many entities of a list, 0 for all of them, in the order of the list.
 func (a *API) List(ctx context.Context, k Kind, path string, query url.Values, most int, f func(map[string]any) error) error {
 	for offset := 0; most == 0 || offset < most; {
 		limit := mostOfPage
@@ -73,7 +73,7 @@ func (a *API) List(ctx context.Context, k Kind, path string, query url.Values, m
 			return err
 		}
 		var total int
-		page, err := decodeFields[[]map[string]any](answer[k.List])
+		page, err := DecodeFields[[]map[string]any](answer[k.List])
 		if err := cmp.Or(err, json.Unmarshal(answer["totalCount"], &total)); err != nil {
 			return fmt.Errorf("read the answer of %s: %w", k.Service, err)
 		}
@@ -95,11 +95,11 @@ func Normalize(fields map[string]any) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decodeFields[map[string]any](text)
+	return DecodeFields[map[string]any](text)
 }
 
-// decodeFields decodes JSON. Whole numbers are int64, which YAML and JSON write with all digits.
-func decodeFields[T any](text []byte) (value T, err error) {
+// DecodeFields decodes JSON. Whole numbers are int64, which YAML and JSON write with all digits.
+func DecodeFields[T any](text []byte) (value T, err error) {
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.UseNumber()
 	if err := in.Decode(&value); err != nil {

@@ -48,11 +48,14 @@ func Local(dir string) (*API, error) {
 }
 
 // Remote returns the APIs of another node. at is its address, such as https://edge-7, port the port of a service, and ca a file with the
-// certificate of its CA; empty for those that the system trusts.
+// certificate of its CA; empty for the CAs of the system.
 func Remote(at, token, ca string, port func(services.Service) int) (*API, error) {
 	node, err := url.Parse(at)
-	if err != nil || node.Scheme != "https" && node.Scheme != "http" || node.Hostname() == "" || node.Port() != "" || strings.Trim(node.Path, "/") != "" {
-		return nil, exit.With(exit.Usage, fmt.Errorf("--server: %.80q is not the address of a node; use one such as https://edge-7, without a port", at))
+	isNode := err == nil && (node.Scheme == "https" || node.Scheme == "http") && node.Hostname() != "" && node.Port() == "" &&
+		strings.Trim(node.Path, "/") == ""
+	if !isNode {
+		const says = "--server: %.80q is not the address of a node; use one such as https://edge-7, without a port"
+		return nil, exit.With(exit.Usage, fmt.Errorf(says, at))
 	}
 	if node.Scheme == "http" && token != "" && node.Hostname() != "localhost" && node.Hostname() != "127.0.0.1" {
 		return nil, exit.With(exit.Usage, errors.New("--server: a token is sent over https only; use https"))
@@ -69,7 +72,8 @@ func Remote(at, token, ca string, port func(services.Service) int) (*API, error)
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
-	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client := &http.Client{Transport: transport, CheckRedirect: noRedirect}
 	return &API{client: client, token: token, url: func(service string) string {
 		return node.Scheme + "://" + net.JoinHostPort(node.Hostname(), strconv.Itoa(port(services.Named(service))))
 	}}, nil

@@ -16,7 +16,7 @@ import (
 // ledgesOwn are the fields that no request sets.
 var ledgesOwn = []string{"id", "created", "modified", "lastConnected", "lastReported"}
 
-// Restore makes an entity what it was after an event, as an ordinary change: it is added again if it is removed.
+// Restore makes an entity as it was after an event, as an ordinary change. A removed entity is added again.
 func Restore(ctx context.Context, dir, entity, name string, seq uint64) (text string, err error) {
 	k, ok := Kinds[entity]
 	if !ok {
@@ -67,7 +67,7 @@ func (a *API) Entity(ctx context.Context, k Kind, path string) (fields map[strin
 		return nil, "", nil
 	}
 	if err == nil {
-		fields, err = decodeFields[map[string]any](answer[k.Key])
+		fields, err = DecodeFields[map[string]any](answer[k.Key])
 	}
 	return Settable(fields), etag, err
 }
@@ -80,8 +80,8 @@ func Settable(fields map[string]any) map[string]any {
 	return fields
 }
 
-// ChangedFields returns the fields of then that differ from now. A field that was empty then is sent empty: the API leaves a missing one as it
-// is, and cannot take a location away.
+// ChangedFields returns the fields of then that differ from now. A field that was empty then is sent empty, because the API leaves a missing
+// one as it is. The API cannot take a location away.
 func ChangedFields(now, then map[string]any) map[string]any {
 	fields := maps.Clone(then)
 	maps.DeleteFunc(fields, func(name string, value any) bool { return reflect.DeepEqual(value, now[name]) })

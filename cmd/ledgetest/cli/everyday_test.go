@@ -66,8 +66,8 @@ func TestEveryday(t *testing.T) {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
-	file := ledgetest.MustWriteFile(t, "two.yaml", run(exit.OK, "name: cam-1", "device", "get", "cam-1")+"---\n"+
-		strings.Replace(run(exit.OK, "name: cam-1", "device", "get", "cam-1"), "cam-1", "cam-2", 1))
+	one := run(exit.OK, `"name": "cam-1"`, "device", "get", "cam-1", "--output", "json")
+	file := ledgetest.MustWriteFile(t, "two.yaml", "["+one+","+strings.Replace(one, "cam-1", "cam-2", 1)+"]")
 	out := run(exit.Failure, `device name "cam-1" exists already`, "device", "add", file)
 	if !strings.Contains(out, "device cam-2 added") {
 		t.Errorf("add: %s", out)
@@ -76,8 +76,14 @@ func TestEveryday(t *testing.T) {
 	run(exit.OK, "LOCKED", "device", "get", "cam-2")
 	run(exit.Failure, `device "nosuch" does not exist; `+"`ledge device list` has the names", "device", "get", "nosuch")
 	run(exit.Usage, "use table, json, yaml or csv", "device", "list", "--output", "xml")
-	run(exit.Usage, "something else than entities", "device", "add", ledgetest.MustWriteFile(t, "bad.yaml", "- 7\n"))
-	run(exit.Usage, "did not find expected", "device", "add", ledgetest.MustWriteFile(t, "bad2.yaml", "a: [\n"))
+	run(exit.Usage, "something else than device profiles", "profile", "add", ledgetest.MustWriteFile(t, "bad.yaml", "- 7\n"))
+	run(exit.Usage, "did not find expected", "profile", "add", ledgetest.MustWriteFile(t, "bad2.yaml", "a: [\n"))
+	run(exit.Usage, "The text is not JSON, YAML, TOML or CSV", "device", "add", ledgetest.MustWriteFile(t, "bad3.yaml", "a: [\n"))
+	list := ledgetest.MustWriteFile(t, "edgex.toml",
+		"[[deviceList]]\nname = \"cam-3\"\nprofileName = \"sample-image\"\n[deviceList.protocols.other]\nA = \"1\"\n")
+	run(exit.OK, "device cam-3 added", "device", "add", list, "--service", "device-rest")
+	table := ledgetest.MustWriteFile(t, "list.csv", "name,protocols.other.A\ncam-4,1\ncam-5,2\n")
+	run(exit.OK, "device cam-5 added", "device", "add", table, "--service", "device-rest", "--profile", "sample-image")
 	run(exit.Usage, "without a port", "device", "list", "--server", "https://edge:59881")
 	run(exit.Usage, "are for --server", "device", "list", "--ca", "ca.pem")
 	run(exit.Usage, "ledge device list", "device", "list", "--nosuch")
@@ -129,13 +135,14 @@ func TestApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	change("device/new.yml", "name: cam-2", "name: new")
-	ledgetest.MustWrite(t, filepath.Join(site, "device/wrong.json"), `{"name":"wrong","profileName":"nosuch","serviceName":"device-rest","protocolName":"rest","protocols":{"other":{}},"adminState":"UNLOCKED","operatingState":"UP"}`)
+	ledgetest.MustWrite(t, filepath.Join(site, "device/wrong.json"), `{"name":"wrong","profileName":"nosuch","serviceName":"device-rest",
+		"protocolName":"rest","protocols":{"other":{}},"adminState":"UNLOCKED","operatingState":"UP"}`)
 	before := len(ledgetest.Logged(t, dir))
 	run(exit.OK, "device cam-2 to be removed", "apply", site, "--dry-run", "--prune")
 	if after := len(ledgetest.Logged(t, dir)); after != before {
 		t.Error("the dry run has changed something")
 	}
-	run(exit.Failure, `device profile \"nosuch\"`, "apply", site, "--prune")
+	run(exit.Failure, `device profile "nosuch"`, "apply", site, "--prune")
 	run(exit.Failure, "0 added, 0 changed, 0 removed; 11 the same", "apply", site, "--prune")
 	for path, want := range map[string]string{
 		p.Metadata + "/api/v2/device/name/cam-1":                `"description":"over the door"`,
@@ -178,7 +185,8 @@ func TestEverydayElsewhere(t *testing.T) {
 	if code != exit.Failure || !strings.Contains(stderr, "certificate") {
 		t.Errorf("without the CA: %d %s%s", code, out, stderr)
 	}
-	if _, stderr, code := ledgetest.Run(t, "device", "list", "--server", "http://edge-7"); code != exit.Usage || !strings.Contains(stderr, "over https only") {
+	_, stderr, code = ledgetest.Run(t, "device", "list", "--server", "http://edge-7")
+	if code != exit.Usage || !strings.Contains(stderr, "over https only") {
 		t.Errorf("a token over http: %d %s", code, stderr)
 	}
 	history := s.Send(s.Tokens[domain.Admin], http.MethodGet, s.Metadata+"/api/v2/ledger/history/device/sample-image?limit=1", "", "").Body

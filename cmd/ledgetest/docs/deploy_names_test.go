@@ -8,25 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"ledge/cmd/internal/exit"
 	"ledge/cmd/ledgetest"
 )
-
-// commandNames returns the names of all subcommands, such as "user add".
-func commandNames(t *testing.T) (list []string) {
-	t.Helper()
-	dir := t.TempDir()
-	if _, errs, code := ledgetest.Run(t, "man", dir); code != exit.OK {
-		t.Fatal(errs)
-	}
-	pages, err := filepath.Glob(filepath.Join(dir, "ledge-*.1"))
-	ledgetest.MustDo(t, err)
-	for _, page := range pages {
-		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(page), "ledge-"), ".1")
-		list = append(list, strings.ReplaceAll(name, "-", " "))
-	}
-	return list
-}
 
 var (
 	namedCommand = regexp.MustCompile(`(?:^|[ =\x60]|/usr/bin/)ledge ([a-z]+)(?: ([a-z]+))?`)
@@ -35,7 +18,7 @@ var (
 
 // The files in deploy and the scripts of the package name only subcommands and files of `make dist` that exist.
 func TestDeployNames(t *testing.T) {
-	names := commandNames(t)
+	names := ledgetest.Subcommands(t)
 	made := ledgetest.MustRead(t, ledgetest.Repo("docs", "install.md"))
 	var paths []string
 	for _, pattern := range []string{"deploy/*.*", "deploy/*/*", ".ci/dist/debian/*"} {
@@ -76,7 +59,7 @@ func TestDeployNames(t *testing.T) {
 // The help texts name documents that are in the package, below /usr/share/doc/ledge.
 func TestHelpNamesDocuments(t *testing.T) {
 	seen := 0
-	for _, name := range commandNames(t) {
+	for _, name := range ledgetest.Subcommands(t) {
 		out, _, _ := ledgetest.Run(t, append([]string{"help"}, strings.Fields(name)...)...)
 		for _, page := range regexp.MustCompile(`docs/[\w/-]+\.md`).FindAllString(out, -1) {
 			if _, err := os.Stat(ledgetest.Repo(filepath.FromSlash(page))); err != nil {

@@ -54,21 +54,13 @@ func checkOwner(t *testing.T, dir, after string) {
 }
 
 // listLeaves returns the subcommands that have no others below them, such as "user add".
-func listLeaves(t *testing.T) (list []string) {
+func listLeaves(t *testing.T) []string {
 	t.Helper()
-	dir := t.TempDir()
-	if _, errs, code := ledgetest.Run(t, "man", dir); code != exit.OK {
-		t.Fatal(errs)
-	}
-	pages, err := filepath.Glob(filepath.Join(dir, "ledge-*.1"))
-	ledgetest.MustDo(t, err)
-	for _, page := range pages {
-		name := strings.TrimSuffix(filepath.Base(page), ".1")
-		if below, _ := filepath.Glob(filepath.Join(dir, name+"-*.1")); len(below) == 0 || name == "ledge-config" {
-			list = append(list, strings.ReplaceAll(strings.TrimPrefix(name, "ledge-"), "-", " "))
-		}
-	}
-	return list
+	all := ledgetest.Subcommands(t)
+	return slices.DeleteFunc(slices.Clone(all), func(name string) bool {
+		below := func(other string) bool { return strings.HasPrefix(other, name+" ") }
+		return name != "config" && slices.ContainsFunc(all, below)
+	})
 }
 
 // command is a command line with its exit code.
