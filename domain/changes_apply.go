@@ -2,6 +2,7 @@ package domain
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"strconv"
 
@@ -102,4 +103,77 @@ func splice(v reflect.Value, at int, was, is json.RawMessage) {
 		list = reflect.AppendSlice(list, part)
 	}
 	v.Set(list)
+}
+
+// Merge returns the difference between the entity before the earlier changes and after the later ones. T is the type
+// of the entity. ok is false if both change parts of a list, and one of them its length: neither has the other values of the list.
+func Merge[T any](earlier, later Changes) (merged Changes, ok bool) {
+	return mergeIn(reflect.TypeFor[T](), earlier, later)
+}
+
+// mergeIn merges the changes of the members of a value of a type.
+func mergeIn(t reflect.Type, earlier, later Changes) (merged Changes, ok bool) {
+	merged = maps.Clone(earlier)
+	for key, b := range later {
+		a, both := earlier[key]
+		if !both {
+			merged[key] = b
+			continue
+		}
+		member, err := memberType(t, key)
+		if err != nil {
+			return nil, false
+		}
+		c, differs, ok := mergeValue(member, a, b, t.Kind() == reflect.Map)
+		switch {
+		case !ok:
+			return nil, false
+		case differs:
+			merged[key] = c
+		default:
+			delete(merged, key)
+		}
+	}
+	return merged, true
+}
+
+// mergeValue merges the changes of a value of a type, which may be the member of a map.
+func mergeValue(t reflect.Type, a, b Difference, inMap bool) (c Difference, differs, ok bool) {
+	wholeA, wholeB := a.In == nil && a.At == nil, b.In == nil && b.At == nil
+	switch {
+	case wholeA || wholeB:
+		return mergeWhole(t, a, b, inMap)
+	case a.In != nil && b.In != nil:
+		c.In, ok = mergeIn(t, a.In, b.In)
+		return c, len(c.In) > 0, ok
+	}
+	return c, false, false
+}
+
+// mergeWhole merges changes of which one has the whole value, so that the other can be applied to it.
+func mergeWhole(t reflect.Type, a, b Difference, inMap bool) (c Difference, differs, ok bool) {
+	was, is := valueOf(t, a.Was), valueOf(t, b.Is)
+	hadOne, hasOne := len(a.Was) > 0, len(b.Is) > 0
+	if a.In != nil || a.At != nil {
+		was, hadOne = valueOf(t, b.Was), true
+		apply(was, a, true)
+	}
+	if b.In != nil || b.At != nil {
+		is, hasOne = valueOf(t, a.Is), true
+		apply(is, b, false)
+	}
+	if inMap && !hadOne && !hasOne {
+		return c, false, true
+	}
+	c, differs, err := diff(was, is)
+	if inMap && (hadOne != hasOne || differs && c.In == nil && c.At == nil) { // an empty value is there, unlike none
+		c, differs = Difference{}, true
+		if hadOne {
+			c.Was, err = memberText(was)
+		}
+		if hasOne && err == nil {
+			c.Is, err = memberText(is)
+		}
+	}
+	return c, differs, err == nil
 }

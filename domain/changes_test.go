@@ -236,3 +236,81 @@ func TestLargeUpdate(t *testing.T) {
 		}
 	}
 }
+
+// TestMerge merges the changes of random entities, step by step. They lead from the first entity to the last and back, and show the fields
+// that differ between these.
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 4))
+	merged := 0
+	for range 300 {
+		merged += mergeSteps(t, r, anyDevice, alterDevice) + mergeSteps(t, r, anyProfile, alterProfile)
+	}
+	if merged < 1500 {
+		t.Errorf("%d changes of 3000 were merged", merged)
+	}
+}
+
+// mergeSteps returns the number of changes that were merged.
+func mergeSteps[T any](t *testing.T, r *rand.Rand, first func(*rand.Rand) T, next func(*rand.Rand, T) T) (merged int) {
+	t.Helper()
+	before := first(r)
+	last, changes := before, Changes{}
+	for range 5 {
+		after := next(r, last)
+		step := mustDiff(t, last, after)
+		was := fmt.Sprintf("%#v %#v", changes, step)
+		all, ok := Merge[T](changes, step)
+		if got := fmt.Sprintf("%#v %#v", changes, step); got != was {
+			t.Fatalf("the changes were altered: %s\nthey were %s", got, was)
+		}
+		if !ok {
+			return merged
+		}
+		merged++
+		last, changes = after, all
+		forth, back := applied(changes, before, false), applied(changes, last, true)
+		if !sameEntity(t, forth, last) || !sameEntity(t, back, before) {
+			t.Fatalf("%+v\nfrom %#v\nto %#v\ngot %#v\nand %#v", changes, before, last, forth, back)
+		}
+		if want := mustDiff(t, before, last); !slices.Equal(want.Names(), changes.Names()) {
+			t.Fatalf("got the fields %v, want %v", changes.Names(), want.Names())
+		}
+	}
+	return merged
+}
+
+func alterDevice(r *rand.Rand, d Device) Device {
+	other := anyDevice(r)
+	switch r.IntN(5) {
+	case 0:
+		d.Labels = alterTexts(r, d.Labels)
+	case 1:
+		d.Protocols = other.Protocols
+	case 2:
+		d.AutoEvents, d.Notify = other.AutoEvents, other.Notify
+	case 3:
+		d.Location = other.Location
+	default:
+		if d.AutoEvents = slices.Clone(d.AutoEvents); len(d.AutoEvents) > 0 {
+			d.AutoEvents[r.IntN(len(d.AutoEvents))].Interval = fmt.Sprint(r.IntN(3))
+		}
+	}
+	return d
+}
+
+func alterTexts(r *rand.Rand, list []string) []string {
+	from := r.IntN(len(list) + 1)
+	to := from + r.IntN(len(list)-from+1)
+	return slices.Replace(slices.Clone(list), from, to, anyTexts(r)...)
+}
+
+func alterProfile(r *rand.Rand, p Profile) Profile {
+	if r.IntN(3) == 0 {
+		p.DeviceResources = slices.Clone(p.DeviceResources)
+		p.DeviceResources[r.IntN(len(p.DeviceResources))].Description = fmt.Sprint(r.IntN(3))
+		return p
+	}
+	p.DeviceResources = anyProfile(r).DeviceResources
+	return p
+}

@@ -52,7 +52,7 @@ It works with and without a running server, and reads archives too. See docs/aud
 			return (*entity == "" || e == *entity) && (*name == "" || n == *name)
 		})
 		if err != nil {
-			return cli.ExplainInterrupt(ctx, exit.WithDamage(err), "nothing is printed")
+			return cli.ExplainInterrupt(ctx, err, "nothing is printed")
 		}
 		for change, err := range net.All() {
 			if err == nil {

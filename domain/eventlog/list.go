@@ -20,15 +20,17 @@ func (s Source) followList(ctx context.Context, r *reading) (done bool, err erro
 	if r.Log != Changes || !exact || kind == nil {
 		return false, nil
 	}
-	lives, latest := s.findLatest(kind, name)
-	if latest == 0 && !lives.All {
+	view, release := s.State()
+	latest := history.LatestOf(view.State, kind, name)
+	release()
+	if latest.Seq == 0 && !latest.All {
 		return false, nil
 	}
 	before := *r
-	l := &list{walk: history.Walk{Kind: kind, Name: name, Lives: lives}, reading: r, first: s.First()}
+	l := &list{walk: history.Walk{Kind: kind, Name: name, Lives: latest.Lives}, reading: r, first: s.First()}
 	l.walk.Log = l
-	if latest > 0 {
-		err = l.begin(ctx, latest)
+	if latest.Seq > 0 {
+		err = l.begin(ctx, latest.Seq)
 	}
 	if r.Next = 0; err == nil && r.Newest {
 		err = l.followBack(ctx)
@@ -40,15 +42,6 @@ func (s Source) followList(ctx context.Context, r *reading) (done bool, err erro
 		return false, nil
 	}
 	return true, err
-}
-
-// findLatest returns the removals of a name, and the sequence of its last event; 0 for none.
-func (s Source) findLatest(kind history.Kind, name string) (lives history.Lives, latest uint64) {
-	view, done := s.State()
-	defer done()
-	lives = kind.Lives(view.State, name)
-	_, revision, _ := kind.Current(view.State, name)
-	return lives, max(revision, lives.Last)
 }
 
 // list follows the events of one entity, the newest first. It reads them for the walk and counts them.
@@ -97,7 +90,7 @@ func (l *list) begin(ctx context.Context, latest uint64) error {
 
 // isSpent reports whether the page may follow no more events.
 func (l *list) isSpent() bool {
-	return l.steps >= MostSteps || l.bytes >= l.Bytes || l.archived >= MostArchived
+	return l.steps >= MostSteps || l.bytes >= l.Bytes || l.archived >= history.MostArchived
 }
 
 // step reads the next event of the span; ok is false at its end.

@@ -23,8 +23,6 @@ const (
 	// MostSteps is the number of events of one entity that a page follows, from each to the one before. If there are more, the page
 	// reads the log.
 	MostSteps = 2000
-	// MostArchived is the number of events that a page follows into archives: each goes over its archive from the start.
-	MostArchived = 10
 )
 
 // Reader reads one log.

@@ -3,17 +3,15 @@ package history
 import (
 	"context"
 	"errors"
+	"math"
 
 	"ledge/domain"
 	"ledge/domain/fastjson"
 )
 
-// mostWalked is the number of events of one entity that are followed from each to the one before, and mostWalkedArchived the number of
-// archived ones: each is a read of its archive. Beyond, all events since are taken back.
-const (
-	mostWalked         = 1000
-	mostWalkedArchived = 10
-)
+// mostWalked is the number of events of one entity that are followed from each to the one before, of which MostArchived may be archived.
+// Beyond, all events since are taken back.
+const mostWalked = 1000
 
 // errFar is the error of a walk that is too long or cannot begin.
 var errFar = errors.New("the walk is too long")
@@ -23,19 +21,18 @@ var errFar = errors.New("the walk is too long")
 func (p *Past) entityAt(ctx context.Context, k Kind, name string, seq uint64) (entity any, revision uint64, err error) {
 	w := Walk{Log: p.Log, Kind: k, Name: name, Looks: MostTakenBack}
 	view, done := p.State()
-	w.Lives = k.Lives(view.State, name)
-	current, revision, ok := k.Current(view.State, name)
+	latest := LatestOf(view.State, k, name)
 	done()
-	w.Next = max(revision, w.Lives.Last)
+	w.Lives, w.Next = latest.Lives, latest.Seq
 	switch {
-	case ok && revision <= seq:
-		return current, revision, nil
+	case latest.Entity != nil && latest.Revision <= seq:
+		return latest.Entity, latest.Revision, nil
 	case w.Next == 0 && !w.Lives.All:
 		return nil, 0, errFar
 	case w.Next == 0:
 		return nil, 0, nil
 	}
-	return p.walkTo(ctx, &w, current, seq)
+	return p.walkTo(ctx, &w, latest.Entity, seq)
 }
 
 // walkTo takes back the changes after a sequence. entity is that after the first change of the walk.
@@ -55,7 +52,7 @@ func (p *Past) walkTo(ctx context.Context, w *Walk, entity any, seq uint64) (_ a
 			return nil, 0, errFar
 		}
 		if c.Seq < p.First() {
-			if archived++; archived > mostWalkedArchived {
+			if archived++; archived > MostArchived {
 				return nil, 0, errFar
 			}
 		}
@@ -167,7 +164,7 @@ func (l listed) view() (domain.View, func()) {
 		panic(err)
 	}
 	now := view.State
-	view.Lists = pastLists{view.Lists, view, l}
+	view.Lists = pastLists{nil, view, l}
 	view.State = domain.State{
 		Devices: newOverlaid(devices, now, l), Profiles: newOverlaid(profiles, now, l), Services: newOverlaid(services, now, l),
 		Watchers: newOverlaid(watchers, now, l), Subscriptions: newOverlaid(subscriptions, now, l),
@@ -184,23 +181,24 @@ func (l listed) extendTo(view domain.View) error {
 	return nil
 }
 
-// pastLists are lists as an overlay shows them.
+// pastLists has the keys of lists as an overlay shows them. Its other methods panic, because they have no past.
 type pastLists struct {
-	domain.Lists
-	now domain.View
+	domain.Lists // nil
+	now          domain.View
 	listed
 }
 
 // Keys implements domain.Lists.
 func (l pastLists) Keys(list string, p domain.Page, filters ...domain.Filter) (keys []string, total int, err error) {
-	if _, _, err := l.Lists.Keys(list, domain.Page{}); err != nil { // the checkpoint does not move after the first list
+	if _, _, err := l.now.Lists.Keys(list, domain.Page{}); err != nil { // the checkpoint does not move after the first list
 		return nil, 0, err
 	}
 	if err := l.extendTo(l.now); err != nil {
 		return nil, 0, err
 	}
 	var failed error
-	keys, total, err = l.KeysAsOf(list, domain.Past{Seq: l.asOf, Former: l.entities(func(err error) { failed = err })}, p, filters...)
+	past := domain.Past{Seq: l.asOf, Former: l.entities(func(err error) { failed = err })}
+	keys, total, err = l.now.Lists.KeysAsOf(list, past, p, filters...)
 	if failed != nil {
 		return nil, 0, failed
 	}
@@ -209,7 +207,7 @@ func (l pastLists) Keys(list string, p domain.Page, filters ...domain.Filter) (k
 
 // overlaid is a table as an overlay shows it.
 type overlaid[T any] struct {
-	domain.Table[T]
+	now   domain.Table[T]
 	codec fastjson.Codec[T]
 	*overlay
 }
@@ -222,12 +220,29 @@ func newOverlaid[T any](k kind[T], now domain.State, l listed) domain.Table[T] {
 	return overlaid[T]{k.table(now), k.codec, l.overlay}
 }
 
+// Get implements domain.Table.
+func (t overlaid[T]) Get(key string) (entity T, ok bool) {
+	row := t.GetWithin(key, math.MaxInt, &entity)
+	return entity, row.OK
+}
+
+// Revision implements domain.Revised.
+func (t overlaid[T]) Revision(key string) uint64 {
+	return t.GetWithin(key, math.MaxInt, new(T)).Revision
+}
+
+// Put panics.
+func (t overlaid[T]) Put(string, T) { panic("history: put on the past") }
+
+// Delete panics.
+func (t overlaid[T]) Delete(string) { panic("history: delete on the past") }
+
 // GetWithin implements domain.Sized.
 func (t overlaid[T]) GetWithin(key string, most int, into *T) (r domain.Row) {
 	f, changed := t.look(key)
 	switch {
 	case !changed:
-		return domain.GetWithin(t.Table, key, most, into)
+		return domain.GetWithin(t.now, key, most, into)
 	case f.text == nil:
 		return r
 	}

@@ -53,8 +53,9 @@ type revised[S any] struct {
 
 func (r revised[S]) Revision(string) uint64 { return r.revision }
 
-// TestFarBehind follows all changes of a large device when it has its last state. Before, an entity of more than 64 KiB was not remembered, so
-// that the stream was read for each change: 34 s for 110 changes of 83 KB. The subscriptions of the time are found without any of that.
+// TestFarBehind follows all changes of a large device when it has its last state. Before, an entity of more than 64 KiB was not
+// remembered, so that the stream was read for each change: 34 s for 110 changes of 83 KB. The subscriptions of the time are found without
+// any of that.
 func TestFarBehind(t *testing.T) {
 	const changes = 110
 	text := func(i int) string { return fmt.Sprint(i) + strings.Repeat("x", 83<<10) }

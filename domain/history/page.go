@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"ledge/domain"
 )
@@ -19,8 +18,9 @@ const (
 	MostPageBytes = 2 << 20
 	// mostLooks is the number of events that a page reads to look for the one before an event of an old version.
 	mostLooks = 20_000
-	// mostArchived is the number of events that a page reads from archives: each goes over its archive from the start.
-	mostArchived = 10
+	// MostArchived is the number of events of one entity that a page, or a walk to an earlier moment, reads from archives. Each read goes
+	// over its archive from the start.
+	MostArchived = 10
 	// entryBytes is about the size of an entry without its values.
 	entryBytes = 300
 )
@@ -68,16 +68,6 @@ type Field struct {
 	Is    json.RawMessage `json:"is,omitempty"`
 }
 
-// Source is the state with the log that it is folded from.
-type Source struct {
-	State func() (domain.View, func())
-	Log   Reader
-	// First is the first event that is not in an archive, and Last the last one that State shows.
-	First, Last func() uint64
-	// UpTo returns the last event that was stored at a time or before; 0 for none.
-	UpTo func(ctx context.Context, t time.Time) (uint64, error)
-}
-
 // Check returns the first fault of a query.
 func (q Query) Check() error {
 	if q.kind() == nil {
@@ -108,15 +98,17 @@ func (s Source) Read(ctx context.Context, q Query) (p Page, err error) {
 		return p, err
 	}
 	w := Walk{Log: s.Log, Kind: q.kind(), Name: q.Name, Looks: mostLooks}
-	latest := s.findLatest(&w)
-	if latest == 0 {
+	view, done := s.State()
+	latest := LatestOf(view.State, w.Kind, q.Name)
+	done()
+	if w.Lives = latest.Lives; latest.Seq == 0 {
 		return p, domain.Errorf(domain.NotFound, "%s %.80q does not exist and was never removed; correct the name", q.Entity, q.Name)
 	}
-	if err := w.Start(ctx, q.Before, latest); err != nil {
+	if err := w.Start(ctx, q.Before, latest.Seq); err != nil {
 		return p, err
 	}
 	p.Entries = []Entry{}
-	for bytes, archived := 0, 0; len(p.Entries) < q.Limit && archived < mostArchived; {
+	for bytes, archived := 0, 0; len(p.Entries) < q.Limit && archived < MostArchived; {
 		at := w
 		c, ok, err := w.Step(ctx)
 		if err != nil || !ok {
@@ -135,15 +127,6 @@ func (s Source) Read(ctx context.Context, q Query) (p Page, err error) {
 	}
 	p.finish(&w)
 	return p, nil
-}
-
-// findLatest returns the last event of the name; 0 for none.
-func (s Source) findLatest(w *Walk) uint64 {
-	view, done := s.State()
-	defer done()
-	w.Lives = w.Kind.Lives(view.State, w.Name)
-	_, revision, _ := w.Kind.Current(view.State, w.Name)
-	return max(revision, w.Lives.Last)
 }
 
 // finish notes how the walk ended.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"ledge/domain"
-	"ledge/domain/moment"
 )
 
 const (
@@ -30,25 +29,6 @@ type Past struct {
 
 // NewPast returns the past of a source.
 func NewPast(source Source) *Past { return &Past{Source: source} }
-
-// Resolve returns the sequence of the event that a moment means: of a time the last event that was stored at it or before, 0 for none. It
-// refuses a moment that is not recorded yet.
-func (p *Past) Resolve(ctx context.Context, m moment.Moment, now time.Time) (uint64, error) {
-	last := p.Last()
-	if m.Time.IsZero() && m.Sequence > last {
-		const says = "event %d is not recorded yet, the last one is %d; use its sequence or a lower one"
-		return 0, domain.Errorf(domain.Invalid, says, m.Sequence, last)
-	}
-	if m.Time.IsZero() {
-		return m.Sequence, nil
-	}
-	if m.Time.After(now) {
-		const says = "%s is in the future, the clock shows %s; use an earlier time"
-		return 0, domain.Errorf(domain.Invalid, says, m.Time.Format(time.RFC3339), now.Format(time.RFC3339))
-	}
-	seq, err := p.UpTo(ctx, m.Time)
-	return min(seq, last), err
-}
 
 // AsOf is the state after an event, for one request.
 type AsOf struct {

@@ -19,6 +19,9 @@ func (e *record[T]) entityFrom(before any) any {
 	return nil
 }
 
+// patch returns the update if the event has only the changed fields, otherwise nil.
+func (e *record[T]) patch() *domain.Update { return e.update }
+
 // hasModified reports whether the entity before an event has its modified time.
 func (e *record[T]) hasModified() bool {
 	return e.verb != Updated || e.before != nil

@@ -23,6 +23,7 @@ type taken struct {
 	exact    bool   // text has its modified time
 	revision uint64 // 0 if it was not there, or is not known
 	entity   any    // while a window is taken back
+	size     int    // bytes that are counted for it
 }
 
 const (
@@ -32,15 +33,18 @@ const (
 )
 
 // readWindows calls f with the changes of the kind from one sequence to another, in windows, the newest first, until it returns false. In a
-// window the oldest is the first.
+// window the oldest is the first. After a window of which only a part has fitted into memory, the next one is as small as that part, and
+// further ones grow again, so that few events are read twice.
 func (t *takeBack) readWindows(
 	ctx context.Context, from, to uint64, skips func(Change) bool, f func(window []Change) (more bool, err error),
 ) error {
+	size := uint64(windowEvents)
 	for more := true; more && to >= from; {
 		low := from
-		if to-from >= windowEvents {
-			low = to - windowEvents + 1
+		if to-from >= size {
+			low = to - size + 1
 		}
+		first := low
 		if t.left -= int(to - low + 1); t.left < 0 {
 			return t.tooMuch("events of older versions do not name the event before, and %d events are searched at most", MostTakenBack)
 		}
@@ -50,6 +54,9 @@ func (t *takeBack) readWindows(
 		}
 		if err != nil {
 			return err
+		}
+		if size = min(2*size, windowEvents); low > first {
+			size = to - low + 1
 		}
 		to = low - 1
 	}
@@ -169,16 +176,15 @@ func (one *taken) takeBack(c Change) {
 
 // pack replaces an entity by its text. It refuses more memory than an answer may take.
 func (t *takeBack) pack(name string, one *taken) (err error) {
-	if one.text != nil {
-		t.bytes -= formerBytes + len(name) + len(one.text)
-	}
 	if one.text = nil; one.entity != nil {
 		if one.text, err = t.kind.encode(one.entity); err != nil {
 			return err
 		}
 	}
 	one.entity = nil
-	if t.bytes += formerBytes + len(name) + len(one.text); t.overlay.bytes+t.bytes > MostFormerBytes {
+	t.bytes -= one.size
+	one.size = formerBytes + len(name) + len(one.text)
+	if t.bytes += one.size; t.overlay.bytes+t.bytes > MostFormerBytes {
 		return t.tooMuch("what has changed since takes more than %d bytes", MostFormerBytes)
 	}
 	return nil
@@ -196,7 +202,7 @@ func (t *takeBack) complete(ctx context.Context) error {
 		}
 		switch {
 		case one.text == nil && !one.unknown: // it was not there
-		case one.unknown || one.revision == 0 || !one.exact && archived > mostWalkedArchived:
+		case one.unknown || one.revision == 0 || !one.exact && archived > MostArchived:
 			searched[name] = &search{taken: one}
 		case !one.exact:
 			if err := t.completeFrom(ctx, name, one); err != nil {

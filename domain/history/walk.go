@@ -25,8 +25,9 @@ type Reader interface {
 	Read(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error
 }
 
-// ErrUnread is the error for events in an archive that is missing or damaged.
-var ErrUnread = errors.New("the events are in an archive that is missing or damaged")
+// ErrUnread is the error for events in an archive that is missing or damaged. Its code is domain.Unavailable.
+var ErrUnread error = domain.Errorf(domain.Unavailable,
+	"the events are in an archive that is missing or damaged; put it into the folder of the archives")
 
 // Change is an event of one entity.
 type Change struct {
@@ -40,6 +41,7 @@ type Change struct {
 	name  string
 	event interface {
 		values() domain.Changes
+		patch() *domain.Update
 		entityBefore(after any) any
 		entityAfter(later any) any
 		entityFrom(before any) any
@@ -71,6 +73,8 @@ type Kind interface {
 	encode(entity any) ([]byte, error)
 	decode(text []byte) (any, error)
 	differ(was, is []byte) (domain.Changes, error)
+	merge(earlier, later domain.Changes) (merged domain.Changes, ok bool)
+	takeBack(entity any, c domain.Changes) any
 }
 
 // Kinds are the kinds of entities by the first token of their events' subjects.

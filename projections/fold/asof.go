@@ -102,7 +102,8 @@ func newCondition[S any](t *Table[S], f Filter) (keep func(S) bool, err error) {
 	}, nil
 }
 
-// mergeSuffixes yields the entries of two lists, newest first.
+// mergeSuffixes yields the entries of two lists, newest first, and an entry of both once. Both have an entity if it was changed after the
+// view was opened. The former entities then have it as the view has it, with the same entry.
 func mergeSuffixes(now iter.Seq[[]byte], then [][]byte) iter.Seq[[]byte] {
 	return func(yield func(suffix []byte) bool) {
 		for suffix := range now {
@@ -110,6 +111,9 @@ func mergeSuffixes(now iter.Seq[[]byte], then [][]byte) iter.Seq[[]byte] {
 				if !yield(then[0]) {
 					return
 				}
+			}
+			if len(then) > 0 && bytes.Equal(then[0], suffix) {
+				then = then[1:]
 			}
 			if !yield(suffix) {
 				return

@@ -15,47 +15,25 @@ import (
 // the end of the log.
 func (l *Reader) Diff(ctx context.Context, from, to moment.Moment, want func(entity, name string) bool) (*history.Net, error) {
 	log := l.Logs()[0]
-	last, _ := log.Last()
-	first, err := l.resolve(ctx, from, "--from")
-	end := last
-	if err == nil && to != (moment.Moment{}) {
-		end, err = l.resolve(ctx, to, "--to")
+	changes, now := node.NewChangeLog(log), time.Now()
+	source := history.Source{
+		Last: changes.Last, UpTo: func(ctx context.Context, t time.Time) (uint64, error) { return node.UpTo(ctx, log, t) },
 	}
-	if err == nil && first > end {
-		err = fmt.Errorf("--from is event %d and --to is event %d; swap them", first, end)
-	}
+	first, err := source.Resolve(ctx, from, now)
 	if err != nil {
-		return nil, err
+		return nil, node.WithCode(fmt.Errorf("--from: %w", err))
 	}
-	net := &history.Net{Log: node.NewChangeLog(log), Want: want}
-	if first == end {
-		return net, nil
-	}
-	for r, err := range log.Read(ctx, first+1, end) {
-		if err == nil {
-			err = net.Add(ctx, r)
-		}
-		if err != nil {
-			return nil, err
+	end := source.Last()
+	if to != (moment.Moment{}) {
+		if end, err = source.Resolve(ctx, to, now); err != nil {
+			return nil, node.WithCode(fmt.Errorf("--to: %w", err))
 		}
 	}
-	return net, ctx.Err()
-}
-
-// resolve returns the sequence of a moment.
-func (l *Reader) resolve(ctx context.Context, m moment.Moment, flag string) (uint64, error) {
-	log := l.Logs()[0]
-	last, _ := log.Last()
-	if m.Time.IsZero() && m.Sequence > last {
-		return 0, fmt.Errorf("%s: event %d is not recorded yet, the last one is %d", flag, m.Sequence, last)
+	if first > end {
+		return nil, fmt.Errorf("--from is event %d and --to is event %d; swap them", first, end)
 	}
-	if m.Time.IsZero() {
-		return m.Sequence, nil
-	}
-	if m.Time.After(time.Now()) {
-		return 0, fmt.Errorf("%s: %s is in the future", flag, m.Time.Format(time.RFC3339))
-	}
-	return node.UpTo(ctx, log, m.Time)
+	net := &history.Net{Log: changes, Want: want}
+	return net, node.WithCode(net.Read(ctx, first, end))
 }
 
 // PrintDiff prints the difference of an entity for people.

@@ -117,14 +117,18 @@ func (l ChangeLog) At(ctx context.Context, seq uint64) (r domain.Recorded, ok bo
 // Read implements history.Reader.
 func (l ChangeLog) Read(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error {
 	err := Each(l.log.Read(ctx, from, to), f)
-	if IsGap(err) {
+	switch {
+	case IsGap(err):
 		return fmt.Errorf("%w: %w", history.ErrUnread, err)
+	case err == nil:
+		return ctx.Err()
 	}
 	return err
 }
 
 // UpTo returns the last event that was stored at a time or before, archived ones too; 0 for none. If the clock was set back, all events up
-// to that one count as stored before. It reads one block file or archive.
+// to that one count as stored before. In an archive all events from the first later one on count as stored after. It reads one block file,
+// or two archives. The error is history.ErrUnread if the archive is missing.
 func UpTo(ctx context.Context, log *store.Log, t time.Time) (uint64, error) {
 	after := t.Add(time.Nanosecond)
 	behind, err := log.OlderThan(ctx, after)
@@ -132,10 +136,11 @@ func UpTo(ctx context.Context, log *store.Log, t time.Time) (uint64, error) {
 		return behind - 1, err
 	}
 	from, err := log.Begin(ctx, after)
-	if err != nil || from >= behind {
-		return behind - 1, err
+	if err != nil {
+		return 0, err
 	}
-	for m, err := range log.ReadRaw(ctx, from, behind-1) {
+	// The event before is read too: it may be in an archive that is missing.
+	for m, err := range log.ReadRaw(ctx, max(min(from, behind)-1, 1), behind-1) {
 		if IsGap(err) {
 			return 0, fmt.Errorf("%w: %w", history.ErrUnread, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"ledge/cmd/internal/exit"
 	"ledge/cmd/ledgetest"
 )
 
@@ -45,8 +46,16 @@ func TestPastOfArchivedEvents(t *testing.T) {
 	if err := os.Rename(archive, filepath.Join(t.TempDir(), "away")); err != nil {
 		t.Fatal(err)
 	}
-	if a := ask("all?asOf=2"); a.Status != http.StatusServiceUnavailable || !strings.Contains(a.Body, "an archive is missing") {
-		t.Errorf("without the archive: %d %s", a.Status, a.Body)
+	for _, moment := range []string{"2", "100h", "2000h"} {
+		for _, path := range []string{"all", "name/cam-1"} {
+			a := ask(path + "?asOf=" + moment)
+			if a.Status != http.StatusServiceUnavailable || !strings.Contains(a.Body, "missing or damaged") {
+				t.Errorf("%s as of %s without the archive: %d %s", path, moment, a.Status, a.Body)
+			}
+		}
+		if _, stderr, code := ledgetest.Run(t, "diff", "--from", moment, "--data-dir", dir); code != exit.Damaged {
+			t.Errorf("diff --from %s without the archive: exit code %d, %s", moment, code, stderr)
+		}
 	}
 	p.Stop()
 }
