@@ -16,13 +16,13 @@ func newRestore() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "restore FILE DIR",
 		Short: "Make a data folder of a backup",
-		Long: `Make a data folder of a backup. DIR must not exist or be empty: nothing is overwritten. All is
-verified before it becomes DIR; then the state is folded from the log.
+		Long: `Make a data folder of a backup. DIR must not exist or be empty: nothing is overwritten. No
+command takes DIR until all is verified; then the state is folded from the log.
 
 No login from before is valid in DIR. Users and tokens are listed: remove and revoke those that
 were removed since the backup. See docs/backup.md.
 
-Exit code 6 if the backup is damaged: there is no DIR then.`,
+Exit code 6 if the backup is damaged: DIR is empty then, or not made.`,
 		Example: `  ledge restore /backups/ledge-2026-11-22.tar /var/lib/ledge
   ledge restore today.tar restored && ledge serve --data-dir restored`,
 	}

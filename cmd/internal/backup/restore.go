@@ -13,7 +13,9 @@ import (
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/identities"
+	"ledge/cmd/internal/secure"
 	"ledge/store/osfile"
+	"ledge/store/secrets"
 )
 
 // RestoreOptions are the input of a restore.
@@ -29,11 +31,12 @@ type RestoreOptions struct {
 type restoring struct {
 	RestoreOptions
 	file string
+	key  *secrets.AgeKey
 }
 
 // Restore makes a data folder of the backup in a file. The folder must not exist or be empty.
 func Restore(ctx context.Context, file string, o RestoreOptions) error {
-	return (&restoring{o, file}).run(ctx)
+	return (&restoring{RestoreOptions: o, file: file}).run(ctx)
 }
 
 func (r *restoring) run(ctx context.Context) error {
@@ -47,6 +50,9 @@ func (r *restoring) run(ctx context.Context) error {
 	}
 	defer b.close()
 	if err := b.verify(ctx, r.Progress); err != nil {
+		return err
+	}
+	if r.key, err = secure.FindSecretKey(dir); err != nil { // before Create, which may take rights away
 		return err
 	}
 	folder, err := datadir.Create(dir)
@@ -71,7 +77,7 @@ func (r *restoring) fill(ctx context.Context, b *reader, dir string) error {
 	}
 	paths := r.Paths
 	paths.Data = dir
-	folder := &check.Folder{Paths: paths, Logger: r.Logger, W: r.Out, Progress: r.Progress, Known: m.known()}
+	folder := &check.Folder{Paths: paths, Key: r.key, Logger: r.Logger, W: r.Out, Progress: r.Progress, Known: m.known()}
 	if err := folder.Run(ctx); err != nil {
 		return fmt.Errorf("backup %s: what is in it is not whole: %w", r.file, err)
 	}

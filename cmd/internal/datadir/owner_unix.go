@@ -35,7 +35,8 @@ func becomeOwner(folder *os.File) error {
 	return nil
 }
 
-// MakeLike makes a folder with the owner of another one, unless it is there. Its name is on disk when MakeLike returns.
+// MakeLike makes a folder, and those above it, with the owner of another one, unless they are there. Their names are on disk when MakeLike
+// returns.
 func MakeLike(dir, other string) error {
 	made, err := makeAll(dir)
 	if err != nil || len(made) == 0 || os.Geteuid() != 0 {
@@ -49,10 +50,20 @@ func MakeLike(dir, other string) error {
 	if !ok || owner.Uid == 0 {
 		return nil
 	}
+	for _, folder := range made {
+		if err := giveFolder(folder, int(owner.Uid), int(owner.Gid)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// giveFolder gives a folder an owner. It follows no link.
+func giveFolder(dir string, uid, gid int) error {
 	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_DIRECTORY, 0)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	return f.Chown(int(owner.Uid), int(owner.Gid))
+	return f.Chown(uid, gid)
 }
