@@ -9,8 +9,7 @@ import (
 	"ledge/domain"
 )
 
-// deviceChange returns the device that an event changed and what happened to it, in the words of EdgeX 2.3. A change of the reported times alone is no
-// device change.
+// deviceChange returns the device that an event changed, and the action in the words of EdgeX 2.3. ok is false if only the reported times changed.
 func deviceChange(e domain.Event) (d domain.Device, action string, ok bool) {
 	switch e := e.(type) {
 	case domain.DeviceAdded:
@@ -31,9 +30,10 @@ func Raise(r domain.Recorded) (n domain.Notification, ok bool) {
 	if !ok {
 		return n, false
 	}
-	body, _ := json.Marshal(outward.Change{
-		DeviceName: d.Name, DeviceServiceName: d.ServiceName, ActionType: action, OperatingState: d.OperatingState, AdminState: d.AdminState,
-	}) // strings only: cannot fail
+	body, _ := json.Marshal(outward.Change{ // strings only: cannot fail
+		DeviceName: d.Name, DeviceServiceName: d.ServiceName, ActionType: action,
+		OperatingState: d.OperatingState, AdminState: d.AdminState,
+	})
 	ms := r.At.UnixMilli()
 	return domain.Notification{
 		ID: derive(r.EventID, "notification"), Category: domain.DeviceChanged, Labels: []string{domain.DeviceChangedLabel},

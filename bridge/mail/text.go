@@ -12,8 +12,7 @@ import (
 // mostSubject is the length of the longest subject, in characters.
 const mostSubject = 100
 
-// describeMessage returns the subject, the media type and the text of a message for people. The content of a change of a device is JSON, and
-// gets another form.
+// describeMessage returns the subject, the media type and the text of a message for people. JSON of a device change becomes text.
 func describeMessage(m outward.Message, media string) (subject, as, text string) {
 	text = string(m.Body)
 	if subject, text, ok := describeChange(m, text); ok && media == "application/json" {

@@ -10,6 +10,7 @@ import (
 	"ledge/cmd/internal/backup"
 	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
+	"ledge/cmd/internal/secure"
 )
 
 func newRestore() *cobra.Command {
@@ -38,10 +39,14 @@ Exit code 6 if the backup is damaged: DIR is empty then, or not made.`,
 		defer p.Clear()
 		logger := cfg.NewLogger(p.Beside(c.ErrOrStderr()))
 		out := p.Beside(c.OutOrStdout())
-		err := backup.Restore(ctx, c.Flags().Arg(0), backup.RestoreOptions{Paths: cfg.Paths(), Version: version, Logger: logger, Out: out, Progress: p.At})
+		key, err := secure.FindSecretKey(cfg.DataDir) // before the restore, which may take rights away
+		if err == nil {
+			o := backup.RestoreOptions{Paths: cfg.Paths(), Key: key, Version: version, Logger: logger, Out: out, Progress: p.At}
+			err = backup.Restore(ctx, c.Flags().Arg(0), o)
+		}
 		if err == nil {
 			cfg.DataDir = filepath.Clean(cfg.DataDir)
-			err = tellIdentities(ctx, cfg, logger, out)
+			err = tellIdentities(ctx, cfg, key, logger, out)
 		}
 		return cli.ExplainInterrupt(ctx, err, "nothing is restored")
 	})

@@ -13,15 +13,15 @@ import (
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/identities"
-	"ledge/cmd/internal/secure"
 	"ledge/store/osfile"
 	"ledge/store/secrets"
 )
 
 // RestoreOptions are the input of a restore.
 type RestoreOptions struct {
-	Paths    datadir.Paths // of the new data folder
-	Version  string        // of ledge, for messages
+	Paths    datadir.Paths   // of the new data folder
+	Key      *secrets.AgeKey // of secure.FindSecretKey
+	Version  string          // of ledge, for messages
 	Logger   *slog.Logger
 	Out      io.Writer // for the report
 	Progress func(text string, done, total int64)
@@ -31,12 +31,11 @@ type RestoreOptions struct {
 type restoring struct {
 	RestoreOptions
 	file string
-	key  *secrets.AgeKey
 }
 
 // Restore makes a data folder of the backup in a file. The folder must not exist or be empty.
 func Restore(ctx context.Context, file string, o RestoreOptions) error {
-	return (&restoring{RestoreOptions: o, file: file}).run(ctx)
+	return (&restoring{o, file}).run(ctx)
 }
 
 func (r *restoring) run(ctx context.Context) error {
@@ -50,9 +49,6 @@ func (r *restoring) run(ctx context.Context) error {
 	}
 	defer b.close()
 	if err := b.verify(ctx, r.Progress); err != nil {
-		return err
-	}
-	if r.key, err = secure.FindSecretKey(dir); err != nil { // before Create, which may take rights away
 		return err
 	}
 	folder, err := datadir.Create(dir)
@@ -77,7 +73,7 @@ func (r *restoring) fill(ctx context.Context, b *reader, dir string) error {
 	}
 	paths := r.Paths
 	paths.Data = dir
-	folder := &check.Folder{Paths: paths, Key: r.key, Logger: r.Logger, W: r.Out, Progress: r.Progress, Known: m.known()}
+	folder := &check.Folder{Paths: paths, Key: r.Key, Logger: r.Logger, W: r.Out, Progress: r.Progress, Known: m.known()}
 	if err := folder.Run(ctx); err != nil {
 		return fmt.Errorf("backup %s: what is in it is not whole: %w", r.file, err)
 	}

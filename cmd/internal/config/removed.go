@@ -2,8 +2,8 @@ package config
 
 import "strings"
 
-// oldDefaults are the defaults of settings of earlier versions that are not accepted any more. A setting that is not in replacedSettings has
-// a fixed value now, see docs/reference/limits.md.
+// oldDefaults are the defaults of settings of earlier versions that are not accepted any more. Unless replacedSettings names another one, the
+// value is fixed now, see docs/reference/limits.md.
 var oldDefaults = splitDefaults(`
 	callback-answer-bytes=64KiB callback-concurrency=64 callback-give-up=10m0s callback-queue=100000 callback-timeout=10s
 	callback-tries=5 callback-validation-timeout=3s connect-timeout=5s delivery-at-once=4 delivery-concurrency=128

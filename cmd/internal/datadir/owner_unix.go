@@ -4,6 +4,7 @@ package datadir
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -18,11 +19,10 @@ func becomeOwner(folder *os.File) error {
 	if err != nil {
 		return err
 	}
-	owner, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || owner.Uid == 0 {
+	uid, gid, ok := ownerOf(info)
+	if !ok {
 		return nil
 	}
-	uid, gid := int(owner.Uid), int(owner.Gid)
 	if err = syscall.Setgroups([]int{gid}); err == nil {
 		err = syscall.Setgid(gid)
 	}
@@ -46,16 +46,25 @@ func MakeLike(dir, other string) error {
 	if err != nil {
 		return err
 	}
-	owner, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || owner.Uid == 0 {
+	uid, gid, ok := ownerOf(info)
+	if !ok {
 		return nil
 	}
 	for _, folder := range made {
-		if err := giveFolder(folder, int(owner.Uid), int(owner.Gid)); err != nil {
+		if err := giveFolder(folder, uid, gid); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// ownerOf returns the user and the group of a file; ok is false for root.
+func ownerOf(info fs.FileInfo) (uid, gid int, ok bool) {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || stat.Uid == 0 {
+		return 0, 0, false
+	}
+	return int(stat.Uid), int(stat.Gid), true
 }
 
 // giveFolder gives a folder an owner. It follows no link.
