@@ -5,20 +5,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"ledge/bridge/outward"
 	"ledge/domain"
 )
 
-// changeBody is the content of a device-changed notification: these five fields and no others.
-type changeBody struct {
-	DeviceName        string `json:"deviceName"`
-	DeviceServiceName string `json:"deviceServiceName"`
-	ActionType        string `json:"actionType"`
-	OperatingState    string `json:"operatingState"`
-	AdminState        string `json:"adminState"`
-}
-
-// deviceChange returns the device that an event changed and what happened to it, in the words of EdgeX 2.3. A change of the reported times alone is no
-// device change.
+// deviceChange returns the device that an event changed, and the action in the words of EdgeX 2.3. ok is false if only the reported times changed.
 func deviceChange(e domain.Event) (d domain.Device, action string, ok bool) {
 	switch e := e.(type) {
 	case domain.DeviceAdded:
@@ -39,12 +30,15 @@ func Raise(r domain.Recorded) (n domain.Notification, ok bool) {
 	if !ok {
 		return n, false
 	}
-	body, _ := json.Marshal(changeBody{d.Name, d.ServiceName, action, d.OperatingState, d.AdminState}) // strings only: cannot fail
+	body, _ := json.Marshal(outward.Change{ // strings only: cannot fail
+		DeviceName: d.Name, DeviceServiceName: d.ServiceName, ActionType: action,
+		OperatingState: d.OperatingState, AdminState: d.AdminState,
+	})
 	ms := r.At.UnixMilli()
 	return domain.Notification{
 		ID: derive(r.EventID, "notification"), Category: domain.DeviceChanged, Labels: []string{domain.DeviceChangedLabel},
 		Content: string(body), ContentType: "application/json", Description: "Metadata change notice",
-		Sender: "core-metadata", Severity: domain.SeverityNormal, Status: domain.StatusNew,
+		Sender: outward.ChangeSender, Severity: domain.SeverityNormal, Status: domain.StatusNew,
 		Created: ms, Modified: ms, Cause: r.Seq,
 	}, true
 }

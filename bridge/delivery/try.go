@@ -133,7 +133,7 @@ func (a *attempt) escalation(at int64) *domain.Raised {
 	}
 	n := a.n
 	n.ID, n.Cause, n.Created, n.Modified, n.Acknowledged = newID(), 0, at, at, false
-	n.Content = outward.CutTo(fmt.Sprintf("[This notification is escalated by the transmission %s] %s", a.t.ID, n.Content), domain.MaxContent)
+	n.Content = outward.CutTo(outward.Escalate(a.t.ID, n.Content), domain.MaxContent)
 	n.ContentType, n.Status, n.Matched, n.Open = "text/plain", domain.StatusEscalated, []string{s.Name}, len(s.Channels)
 	r := &domain.Raised{Notification: n}
 	for _, ch := range s.Channels {

@@ -12,36 +12,39 @@ import (
 // mostSubject is the length of the longest subject, in characters.
 const mostSubject = 100
 
-// changeNotice is the content of the notification that a change of a device raises, in the form of EdgeX 2.3.
-type changeNotice struct {
-	DeviceName        string `json:"deviceName"`
-	DeviceServiceName string `json:"deviceServiceName"`
-	ActionType        string `json:"actionType"`
-	OperatingState    string `json:"operatingState"`
-	AdminState        string `json:"adminState"`
-}
-
-// describeMessage returns the subject, the media type and the text of a message for people. Only the content of a change of a device gets
-// another form, because it is JSON that nobody wrote.
+// describeMessage returns the subject, the media type and the text of a message for people. JSON of a device change becomes text.
 func describeMessage(m outward.Message, media string) (subject, as, text string) {
 	text = string(m.Body)
-	if media == "application/json" {
-		var n changeNotice
-		if json.Unmarshal(m.Body, &n) == nil && n.DeviceName != "" && n.ActionType != "" {
-			subject = fmt.Sprintf("%s: %s is %s and %s", n.ActionType, n.DeviceName, n.AdminState, n.OperatingState)
-			text = fmt.Sprintf("%s: %s\nDevice service: %s\nAdmin state: %s\nOperating state: %s\n",
-				n.ActionType, n.DeviceName, n.DeviceServiceName, n.AdminState, n.OperatingState)
-			return cutSubject(subject), "text/plain", text
-		}
+	if subject, text, ok := describeChange(m, text); ok && media == "application/json" {
+		return cutSubject(subject), "text/plain", text
 	}
 	if media == "text/plain" {
-		line, _, _ := strings.Cut(strings.TrimSpace(strings.ReplaceAll(text, "\r", "\n")), "\n")
-		subject = cutSubject(line)
+		content, before := text, ""
+		if inner, ok := outward.Escalated(text); ok {
+			content, before = inner, "Escalated: "
+		}
+		if change, _, ok := describeChange(m, content); ok {
+			content = change
+		}
+		line, _, _ := strings.Cut(strings.TrimSpace(strings.ReplaceAll(content, "\r", "\n")), "\n")
+		subject = cutSubject(before + line)
 	}
 	if subject == "" {
 		subject = cutSubject("Notification from " + m.Sender)
 	}
 	return subject, media, text
+}
+
+// describeChange returns the subject and the text for the content of a change of a device; ok is false for another content.
+func describeChange(m outward.Message, content string) (subject, text string, ok bool) {
+	var n outward.Change
+	if m.Sender != outward.ChangeSender || json.Unmarshal([]byte(content), &n) != nil || n.DeviceName == "" || n.ActionType == "" {
+		return "", "", false
+	}
+	subject = fmt.Sprintf("%s: %s is %s and %s", n.ActionType, n.DeviceName, n.AdminState, n.OperatingState)
+	text = fmt.Sprintf("%s: %s\nDevice service: %s\nAdmin state: %s\nOperating state: %s\n",
+		n.ActionType, n.DeviceName, n.DeviceServiceName, n.AdminState, n.OperatingState)
+	return subject, text, true
 }
 
 // cutSubject returns a text of one line that is at most mostSubject characters long.

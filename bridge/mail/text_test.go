@@ -3,6 +3,8 @@ package mail
 import (
 	"strings"
 	"testing"
+
+	"ledge/bridge/outward"
 )
 
 func TestDescribeMessage(t *testing.T) {
@@ -12,6 +14,10 @@ func TestDescribeMessage(t *testing.T) {
 	for _, tt := range []struct{ media, body, subject, as, text string }{
 		{"application/json", change, "Device update: cam-1 is LOCKED and UP", "text/plain",
 			"Device update: cam-1\nDevice service: device-rest\nAdmin state: LOCKED\nOperating state: UP\n"},
+		{"text/plain", outward.Escalate("4f6653be-09a1-4054-af70-4d93899f299c", "Door open\nnow"), "Escalated: Door open", "text/plain",
+			outward.Escalate("4f6653be-09a1-4054-af70-4d93899f299c", "Door open\nnow")},
+		{"text/plain", outward.Escalate("t", change), "Escalated: Device update: cam-1 is LOCKED and UP", "text/plain",
+			outward.Escalate("t", change)},
 		{"application/json", `{"deviceName":"cam-1"}`, "Notification from core-metadata", "application/json", `{"deviceName":"cam-1"}`},
 		{"application/json", `[`, "Notification from core-metadata", "application/json", `[`},
 		{"text/plain", "\n Door open \r\nBcc: x", "Door open", "text/plain", "\n Door open \r\nBcc: x"},
@@ -25,5 +31,10 @@ func TestDescribeMessage(t *testing.T) {
 		if subject, as, text := describeMessage(m, tt.media); subject != tt.subject || as != tt.as || text != tt.text {
 			t.Errorf("%s %.40q: got %q, %s, %q", tt.media, tt.body, subject, as, text)
 		}
+	}
+	posted := message
+	posted.Sender, posted.Body = "till-7", []byte(change)
+	if _, as, text := describeMessage(posted, "application/json"); as != "application/json" || text != change {
+		t.Errorf("JSON of another sender became %s %q", as, text)
 	}
 }

@@ -10,15 +10,11 @@ import (
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/identities"
-	"ledge/cmd/internal/secure"
+	"ledge/store/secrets"
 )
 
 // tellIdentities lists the users and tokens of a data folder that is a copy: those that were removed since it was taken are there again.
-func tellIdentities(ctx context.Context, c *config.Config, logger *slog.Logger, w io.Writer) error {
-	key, err := secure.FindSecretKey(c.DataDir)
-	if err != nil {
-		return err
-	}
+func tellIdentities(ctx context.Context, c *config.Config, key *secrets.AgeKey, logger *slog.Logger, w io.Writer) error {
 	lock, err := datadir.Lock(c.DataDir)
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -67,14 +66,10 @@ It works with and without a running server, and reads archives too. See docs/aud
 }
 
 func printNet(c *cobra.Command, change history.NetChange, asJSON bool) error {
-	if !asJSON {
-		return logs.PrintDiff(c.OutOrStdout(), change)
+	if asJSON {
+		return logs.PrintJSON(c.OutOrStdout(), change)
 	}
-	text, err := json.Marshal(change)
-	if err == nil {
-		_, err = fmt.Fprintf(c.OutOrStdout(), "%s\n", text)
-	}
-	return err
+	return logs.PrintDiff(c.OutOrStdout(), change)
 }
 
 // parseSpan reads the flags of diff.

@@ -10,19 +10,20 @@ import (
 	"ledge/cmd/internal/backup"
 	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
+	"ledge/cmd/internal/secure"
 )
 
 func newRestore() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "restore FILE DIR",
 		Short: "Make a data folder of a backup",
-		Long: `Make a data folder of a backup. DIR must not exist or be empty: nothing is overwritten. All is
-verified before it becomes DIR; then the state is folded from the log.
+		Long: `Make a data folder of a backup. DIR must not exist or be empty: nothing is overwritten. No
+command takes DIR until all is verified; then the state is folded from the log.
 
 No login from before is valid in DIR. Users and tokens are listed: remove and revoke those that
 were removed since the backup. See docs/backup.md.
 
-Exit code 6 if the backup is damaged: there is no DIR then.`,
+Exit code 6 if the backup is damaged: DIR is empty then, or not made.`,
 		Example: `  ledge restore /backups/ledge-2026-11-22.tar /var/lib/ledge
   ledge restore today.tar restored && ledge serve --data-dir restored`,
 	}
@@ -38,10 +39,14 @@ Exit code 6 if the backup is damaged: there is no DIR then.`,
 		defer p.Clear()
 		logger := cfg.NewLogger(p.Beside(c.ErrOrStderr()))
 		out := p.Beside(c.OutOrStdout())
-		err := backup.Restore(ctx, c.Flags().Arg(0), backup.RestoreOptions{Paths: cfg.Paths(), Version: version, Logger: logger, Out: out, Progress: p.At})
+		key, err := secure.FindSecretKey(cfg.DataDir) // before the restore, which may take rights away
+		if err == nil {
+			o := backup.RestoreOptions{Paths: cfg.Paths(), Key: key, Version: version, Logger: logger, Out: out, Progress: p.At}
+			err = backup.Restore(ctx, c.Flags().Arg(0), o)
+		}
 		if err == nil {
 			cfg.DataDir = filepath.Clean(cfg.DataDir)
-			err = tellIdentities(ctx, cfg, logger, out)
+			err = tellIdentities(ctx, cfg, key, logger, out)
 		}
 		return cli.ExplainInterrupt(ctx, err, "nothing is restored")
 	})

@@ -94,7 +94,10 @@ type writer struct {
 	sums bytes.Buffer
 }
 
-func unfinished(name string) string { return name + ".partial" }
+// partialSuffix ends the name of a backup that is not whole.
+const partialSuffix = ".partial"
+
+func unfinished(name string) string { return name + partialSuffix }
 
 func createFile(name string, at time.Time) (*writer, error) {
 	switch _, err := os.Lstat(name); {

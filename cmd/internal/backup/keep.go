@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -31,25 +32,36 @@ func ChooseName(to string, keep int, now time.Time) (string, error) {
 	return filepath.Join(to, now.UTC().Format(nameLayout)), nil
 }
 
-// RemoveOld removes the oldest backups that [ChooseName] has named in the folder of the newest one, until keep are left. It returns the
-// files that it has removed.
+// partialAge is the age from which on the part of a backup is of a run that was killed.
+const partialAge = 24 * time.Hour
+
+// RemoveOld removes the oldest backups that [ChooseName] has named in the folder of the newest one, until keep are left, and the parts of
+// such backups that are a day older. The newest one stays, also if the clock was set back. It returns the files that it has removed.
 func RemoveOld(newest string, keep int) (removed []string, err error) {
 	if keep == 0 {
 		return nil, nil
 	}
-	list, err := os.ReadDir(filepath.Dir(newest))
+	dir, own := filepath.Split(newest)
+	list, err := os.ReadDir(filepath.Clean(dir))
 	if err != nil {
 		return nil, err
 	}
-	var names []string
+	now, _ := time.Parse(nameLayout, own)
+	var names, parts []string
 	for _, e := range list {
-		if _, err := time.Parse(nameLayout, e.Name()); err == nil && e.Type().IsRegular() {
+		stem, isPart := strings.CutSuffix(e.Name(), partialSuffix)
+		at, err := time.Parse(nameLayout, stem)
+		switch {
+		case err != nil || !e.Type().IsRegular() || e.Name() == own:
+		case !isPart:
 			names = append(names, e.Name())
+		case at.Before(now.Add(-partialAge)):
+			parts = append(parts, e.Name())
 		}
 	}
 	slices.Sort(names)
-	for _, name := range names[:max(len(names)-keep, 0)] {
-		path := filepath.Join(filepath.Dir(newest), name)
+	for _, name := range append(parts, names[:max(len(names)-(keep-1), 0)]...) {
+		path := filepath.Join(dir, name)
 		if gone := os.Remove(path); gone != nil {
 			err = errors.Join(err, gone)
 			continue

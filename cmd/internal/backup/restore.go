@@ -14,12 +14,14 @@ import (
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/identities"
 	"ledge/store/osfile"
+	"ledge/store/secrets"
 )
 
 // RestoreOptions are the input of a restore.
 type RestoreOptions struct {
-	Paths    datadir.Paths // of the new data folder
-	Version  string        // of ledge, for messages
+	Paths    datadir.Paths   // of the new data folder
+	Key      *secrets.AgeKey // of secure.FindSecretKey
+	Version  string          // of ledge, for messages
 	Logger   *slog.Logger
 	Out      io.Writer // for the report
 	Progress func(text string, done, total int64)
@@ -71,7 +73,7 @@ func (r *restoring) fill(ctx context.Context, b *reader, dir string) error {
 	}
 	paths := r.Paths
 	paths.Data = dir
-	folder := &check.Folder{Paths: paths, Logger: r.Logger, W: r.Out, Progress: r.Progress, Known: m.known()}
+	folder := &check.Folder{Paths: paths, Key: r.Key, Logger: r.Logger, W: r.Out, Progress: r.Progress, Known: m.known()}
 	if err := folder.Run(ctx); err != nil {
 		return fmt.Errorf("backup %s: what is in it is not whole: %w", r.file, err)
 	}

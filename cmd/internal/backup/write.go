@@ -241,7 +241,11 @@ func (b *writing) stream(ctx context.Context, i int, name string) error {
 // secrets returns the secret store, nil if there is none. It is read as soon as the ends of the logs are known: a hash that an event names
 // up to there is kept for a minute after another one has taken its place.
 func (b *writing) secrets() ([]byte, error) {
-	if _, err := secure.CheckSecrets(b.Paths); err != nil {
+	key, err := secure.FindSecretKey(b.Paths.Data)
+	if err == nil {
+		_, err = secure.CheckSecrets(b.Paths, key)
+	}
+	if err != nil {
 		return nil, secure.WithSecretsCode(err)
 	}
 	return readShort(b.Paths.Secrets())

@@ -62,7 +62,7 @@ func (cs *Channels) delivered(subscription, id string) (n domain.Notification, l
 // newestTries is how many of the newest transmissions whyLast looks at.
 const newestTries = 100
 
-// whyLast adds the newest failure among the newest transmissions to a subscription, and says how old it is.
+// whyLast adds the newest failure of the newest transmissions to a subscription.
 func whyLast(cs *Channels, w *Explanation, subscription string) error {
 	v, done := cs.ViewFlushed()
 	defer done()
@@ -71,16 +71,22 @@ func whyLast(cs *Channels, w *Explanation, subscription string) error {
 	if err != nil {
 		return err
 	}
+	var last domain.TransmissionRecord
+	var at domain.Channel
 	for _, t := range list {
-		for _, r := range slices.Backward(t.Records) {
-			if r.Status != domain.StatusSent {
-				const text = "the last failure, on %s at %s: %s: %s"
-				w.add("transmission", false, text, date(r.Sent), channelName(t.Channel), r.Status, firstOf(r.Response))
-				return nil
+		for _, r := range t.Records {
+			if r.Status != domain.StatusSent && r.Sent > last.Sent {
+				last, at = r, t.Channel
 			}
 		}
 	}
-	w.add("transmission", false, "none of the newest %d transmissions has failed", len(list))
+	switch {
+	case last.Sent > 0:
+		const text = "the last failure, on %s at %s: %s: %s"
+		w.add("transmission", false, text, date(last.Sent), channelName(at), last.Status, firstOf(last.Response))
+	case len(list) > 0:
+		w.add("transmission", false, "none of the newest %d transmissions has failed", len(list))
+	}
 	return nil
 }
 

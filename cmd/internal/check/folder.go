@@ -20,11 +20,13 @@ import (
 	"ledge/domain"
 	"ledge/projections"
 	"ledge/store"
+	"ledge/store/secrets"
 )
 
 // Folder verifies the folder of a node that does not run. It opens nothing in it for writing.
 type Folder struct {
 	Paths    datadir.Paths
+	Key      *secrets.AgeKey // of secure.FindSecretKey
 	Logger   *slog.Logger
 	W        io.Writer
 	Progress progressFunc
@@ -52,9 +54,7 @@ func (f *Folder) Run(ctx context.Context) error {
 	if err := f.InspectLogs(ctx); err != nil {
 		return node.WithCode(err)
 	}
-	if err := f.checkSecrets(); err != nil {
-		return err
-	}
+	f.checkSecrets()
 	if err := secure.CheckAuthority(f.Paths.Data); err != nil {
 		f.damage(err)
 	}
@@ -64,19 +64,15 @@ func (f *Folder) Run(ctx context.Context) error {
 	return f.err()
 }
 
-// checkSecrets returns an error only if the key cannot be read.
-func (f *Folder) checkSecrets() error {
-	note, err := secure.CheckSecrets(f.Paths)
-	if _, ok := errors.AsType[exit.Error](err); ok {
-		return err
-	}
+// checkSecrets checks the secret store.
+func (f *Folder) checkSecrets() {
+	note, err := secure.CheckSecrets(f.Paths, f.Key)
 	if err != nil {
 		f.damage(err)
 	}
 	if note != "" {
 		fmt.Fprintln(f.W, note)
 	}
-	return nil
 }
 
 // damage takes note of a damage and prints it.

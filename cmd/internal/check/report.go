@@ -10,11 +10,16 @@ import (
 
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/secure"
 	"ledge/store"
 )
 
 // Verify verifies all of the folder of a node that does not run, or has the running server verify its part.
 func Verify(ctx context.Context, paths datadir.Paths, logger *slog.Logger, w io.Writer, at progressFunc) error {
+	key, err := secure.FindSecretKey(paths.Data)
+	if err != nil {
+		return err
+	}
 	held, client, err := admin.Attach(paths.Data, false)
 	if err != nil {
 		return err
@@ -23,7 +28,7 @@ func Verify(ctx context.Context, paths datadir.Paths, logger *slog.Logger, w io.
 		return verifyRunning(ctx, client, w, at)
 	}
 	defer held.Close()
-	return (&Folder{Paths: paths, Logger: logger, W: w, Progress: at}).Run(ctx)
+	return (&Folder{Paths: paths, Key: key, Logger: logger, W: w, Progress: at}).Run(ctx)
 }
 
 // stream is a log that is whole.

@@ -50,6 +50,7 @@ type salvaging struct {
 	out      io.Writer
 	progress progressFunc
 
+	key     *secrets.AgeKey
 	target  datadir.Paths // of the new folder
 	report  *os.File
 	partial bool // something is left out
@@ -57,6 +58,10 @@ type salvaging struct {
 
 func (s *salvaging) run(ctx context.Context) error {
 	if err := s.check(); err != nil {
+		return err
+	}
+	var err error
+	if s.key, err = secure.FindSecretKey(s.from.Data); err != nil { // before Lock, which may take rights away
 		return err
 	}
 	lock, err := datadir.Hold(s.from.Data)
@@ -105,7 +110,7 @@ func (s *salvaging) copy(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.report.Sync(), s.report.Close()) }()
 	s.say("salvaged from %s at %s", s.from.Data, time.Now().UTC().Format(time.RFC3339))
-	source := &Folder{Paths: s.from, Logger: s.logger, W: io.Discard, Progress: s.progress}
+	source := &Folder{Paths: s.from, Key: s.key, Logger: s.logger, W: io.Discard, Progress: s.progress}
 	if err := source.InspectStates(); err != nil {
 		return err
 	}
@@ -142,7 +147,7 @@ func (s *salvaging) copy(ctx context.Context) (err error) {
 	if err := s.copyState(ctx, source, streams[0]); err != nil {
 		return err
 	}
-	if err := (&Folder{Paths: s.target, Logger: s.logger, W: io.Discard, Progress: s.progress}).Run(ctx); err != nil {
+	if err := (&Folder{Paths: s.target, Key: s.key, Logger: s.logger, W: io.Discard, Progress: s.progress}).Run(ctx); err != nil {
 		return fmt.Errorf("what was copied is not whole: %w", err)
 	}
 	return osfile.SyncDir(s.to)
@@ -272,10 +277,7 @@ func (s *salvaging) copySecrets() error {
 		return nil
 	}
 	if err == nil {
-		_, err = secure.CheckSecrets(s.from)
-	}
-	if _, ok := errors.AsType[exit.Error](err); ok {
-		return err // the key could not be read
+		_, err = secure.CheckSecrets(s.from, s.key)
 	}
 	if err != nil {
 		s.partial = true

@@ -17,6 +17,7 @@ func TakeFreePorts(c *Config, source map[string]string) {
 		if f.DefValue == "-1" {
 			port = f.DefValue
 		}
-		_ = f.Value.Set(port) // a port that each of them takes
+		_ = c.declared.Set(f.Name, port) // as a flag: a reload finds the same
+		source[f.Name] = "--no-delivery"
 	})
 }

@@ -36,21 +36,14 @@ const (
 	fromSecure  = "secure"
 )
 
-// mostUnused is how many settings without effect a warning names.
-const mostUnused = 8
-
 // DescribeUnused warns in one line of settings of earlier versions in the file that set nothing, because they have their old defaults. The
 // warning is "" if there are none.
 func DescribeUnused(c *Config) string {
-	list, more := c.unused, ""
-	if len(list) == 0 {
+	if len(c.unused) == 0 {
 		return ""
 	}
-	if n := len(list) - mostUnused; n > 0 {
-		list, more = list[:mostUnused], fmt.Sprintf(" and %d more", n)
-	}
-	names := strings.Join(list, ", ") + more
-	return fmt.Sprintf("%s: settings of earlier versions without effect, with their old defaults: %s; leave them out", c.file, names)
+	const says = "%s: settings of earlier versions without effect, with their old defaults: %s; leave them out"
+	return fmt.Sprintf(says, c.file, strings.Join(c.unused, ", "))
 }
 
 // LoadAgain returns the settings as a start with the same flags would find them now.

@@ -2,9 +2,9 @@ package config
 
 import "strings"
 
-// fixedSettings are settings of earlier versions whose values are fixed now, with their defaults then. docs/reference/limits.md has the
-// values of today.
-var fixedSettings = splitDefaults(`
+// oldDefaults are the defaults of settings of earlier versions that are not accepted any more. Unless replacedSettings names another one, the
+// value is fixed now, see docs/reference/limits.md.
+var oldDefaults = splitDefaults(`
 	callback-answer-bytes=64KiB callback-concurrency=64 callback-give-up=10m0s callback-queue=100000 callback-timeout=10s
 	callback-tries=5 callback-validation-timeout=3s connect-timeout=5s delivery-at-once=4 delivery-concurrency=128
 	delivery-longest-pause=1m0s delivery-longest-wait=1h0m0s delivery-queue=10000 idempotency-answers=200000 console-idle=8h0m0s
@@ -16,21 +16,16 @@ var fixedSettings = splitDefaults(`
 	tap-connections=64 tap-memory=64MiB zeromq-all-queue-bytes=64MiB zeromq-all-topic-bytes=16MiB zeromq-handshake-time=5s
 	zeromq-linger=1s zeromq-max-frame=64KiB zeromq-peers=2048 zeromq-peers-per-address=256 zeromq-queue-bytes=8MiB
 	zeromq-queue-messages=1000 zeromq-sockets=64 zeromq-stall-time=30s zeromq-subscribers=1024 zeromq-topic-bytes=2MiB
-	zeromq-topics=16384`)
+	zeromq-topics=16384
 
-// replacedDefaults are the defaults that [replacedSettings] had.
-var replacedDefaults = splitDefaults(`
 	sync=group disk-readings-reserve=256MiB hide-answers=127.0.0.0/8,::1 jwt-jwks= limit-resource-bytes=256MiB
 	loopback-role=operator name-server= outgoing-ca= readings-check-state=true secret-key-file= secret-uses= smtp-host=
 	smtp-port=587 smtp-secret-path=smtp smtp-skip-verify=false smtp-tls=mandatory strict-profile-changes=false
-	strict-profile-deletes=false tap-host=127.0.0.1 tap-port=4222 tls-min-version=1.3 validate-units=false`)
+	strict-profile-deletes=false tap-host=127.0.0.1 tap-port=4222 validate-units=false`)
 
-// subjectDefault is the default of smtp-subject, which has a space.
-const subjectDefault = "Ledge notification"
-
-// splitDefaults splits a text of settings with their defaults.
+// splitDefaults splits a text of settings with their defaults, which have no space.
 func splitDefaults(text string) map[string]string {
-	defaults := map[string]string{}
+	defaults := map[string]string{"smtp-subject": "Ledge notification"} // which has a space
 	for one := range strings.FieldsSeq(text) {
 		name, value, _ := strings.Cut(one, "=")
 		defaults[name] = value
@@ -40,15 +35,8 @@ func splitDefaults(text string) map[string]string {
 
 // hadDefault reports whether a setting of earlier versions has the value that was its default: it sets nothing.
 func hadDefault(name, value string) bool {
-	if name == "smtp-subject" {
-		return value == subjectDefault
-	}
-	for _, defaults := range []map[string]string{fixedSettings, replacedDefaults} {
-		if old, ok := defaults[name]; ok && old == value {
-			return true
-		}
-	}
-	return false
+	old, ok := oldDefaults[name]
+	return ok && old == value
 }
 
 // replacedSettings are settings of earlier versions, with what to use instead.
@@ -83,7 +71,7 @@ func removedSetting(name string) string {
 	if cure := replacedSettings[name]; cure != "" {
 		return "; it was removed: " + cure
 	}
-	if _, fixed := fixedSettings[name]; fixed {
+	if _, fixed := oldDefaults[name]; fixed {
 		return "; it was removed: its value is fixed, see docs/reference/limits.md. Leave it out"
 	}
 	return ""

@@ -30,7 +30,7 @@ func (c *Config) bindEverywhere(source map[string]string) {
 		return
 	}
 	for _, s := range c.BindSettings() {
-		if name := s[0]; source[name] == "default" {
+		if name := s[0]; source[name] == fromDefault {
 			_ = c.declared.Lookup(name).Value.Set(everywhere) // any text can be set
 			source[name] = fromSecure
 		}

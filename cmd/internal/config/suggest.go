@@ -33,7 +33,7 @@ func FlagNames(flags *pflag.FlagSet, prefix string) (names []string) {
 }
 
 // otherVariables are the environment variables that begin with LEDGE_ and are no settings.
-var otherVariables = []string{"LEDGE_CONFIG", "LEDGE_ADMIN_PASSWORD", "LEDGE_ADMIN_PASSWORD_FILE"}
+var otherVariables = []string{"LEDGE_CONFIG", "LEDGE_ADMIN_PASSWORD", "LEDGE_ADMIN_PASSWORD_FILE", "LEDGE_TOKEN"}
 
 // mostVariables is how many unknown variables a warning names.
 const mostVariables = 8

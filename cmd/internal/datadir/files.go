@@ -93,9 +93,14 @@ func MustExist(dir string) error {
 	return exit.With(exit.Folder, fmt.Errorf("no data folder %s; check --data-dir", dir))
 }
 
-// MustBeNew refuses a folder that has something in it.
+// lostAndFound is a folder in the root of an ext4.
+const lostAndFound = "lost+found"
+
+// MustBeNew refuses a folder that has something in it, but for a lock file that a killed command has left and the lost+found of a new file
+// system.
 func MustBeNew(dir string) error {
 	list, err := os.ReadDir(dir)
+	list = slices.DeleteFunc(list, func(e fs.DirEntry) bool { return e.Name() == LockFile || e.Name() == lostAndFound })
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil

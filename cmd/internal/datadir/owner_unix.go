@@ -4,6 +4,7 @@ package datadir
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -18,11 +19,10 @@ func becomeOwner(folder *os.File) error {
 	if err != nil {
 		return err
 	}
-	owner, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || owner.Uid == 0 {
+	uid, gid, ok := ownerOf(info)
+	if !ok {
 		return nil
 	}
-	uid, gid := int(owner.Uid), int(owner.Gid)
 	if err = syscall.Setgroups([]int{gid}); err == nil {
 		err = syscall.Setgid(gid)
 	}
@@ -35,7 +35,8 @@ func becomeOwner(folder *os.File) error {
 	return nil
 }
 
-// MakeLike makes a folder with the owner of another one, unless it is there. Its name is on disk when MakeLike returns.
+// MakeLike makes a folder, and those above it, with the owner of another one, unless they are there. Their names are on disk when MakeLike
+// returns.
 func MakeLike(dir, other string) error {
 	made, err := makeAll(dir)
 	if err != nil || len(made) == 0 || os.Geteuid() != 0 {
@@ -45,14 +46,33 @@ func MakeLike(dir, other string) error {
 	if err != nil {
 		return err
 	}
-	owner, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || owner.Uid == 0 {
+	uid, gid, ok := ownerOf(info)
+	if !ok {
 		return nil
 	}
+	for _, folder := range made {
+		if err := giveFolder(folder, uid, gid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ownerOf returns the user and the group of a file; ok is false for root.
+func ownerOf(info fs.FileInfo) (uid, gid int, ok bool) {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || stat.Uid == 0 {
+		return 0, 0, false
+	}
+	return int(stat.Uid), int(stat.Gid), true
+}
+
+// giveFolder gives a folder an owner. It follows no link.
+func giveFolder(dir string, uid, gid int) error {
 	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_DIRECTORY, 0)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	return f.Chown(int(owner.Uid), int(owner.Gid))
+	return f.Chown(uid, gid)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"ledge/cmd/internal/exit"
 	"ledge/store/osfile"
@@ -26,6 +27,10 @@ func Create(dir string) (*New, error) {
 		return nil, err
 	}
 	n := &New{held, dir}
+	if err := MustBeNew(dir); err != nil { // it was empty before it was locked
+		held.Release()
+		return nil, err
+	}
 	if err := osfile.Write(n.markPath(), []byte("ledge restore has not completed this folder\n")); err != nil {
 		return nil, errors.Join(exit.With(exit.Folder, err), n.Abandon())
 	}
@@ -47,7 +52,7 @@ func (n *New) Finish() error {
 func (n *New) Abandon() error {
 	list, err := os.ReadDir(n.dir)
 	for _, e := range list {
-		if e.Name() != LockFile && e.Name() != RestoringFile {
+		if !slices.Contains([]string{LockFile, RestoringFile, lostAndFound}, e.Name()) {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(n.dir, e.Name())))
 		}
 	}
@@ -68,6 +73,8 @@ func isUnfinished(dir string) bool {
 }
 
 func newUnfinishedError(dir string) error {
-	err := fmt.Errorf("%s is not complete: `ledge restore` was killed; remove what is in it, and restore the backup again", dir)
+	const says = "%s is not complete: `ledge restore` was killed, or is at work as process %s; " +
+		"if it was killed, remove the files in the folder, and restore the backup again"
+	err := fmt.Errorf(says, dir, Owner(dir))
 	return exit.With(exit.Folder, err)
 }

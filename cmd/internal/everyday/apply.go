@@ -201,7 +201,8 @@ func (a *application) applyOne(ctx context.Context, e entity, name string, then 
 		}
 		done += ": " + strings.Join(texts, ", ")
 		if fields["name"] = name; e.kind.Replaced {
-			call.Method, fields = http.MethodPut, then
+			call.Method, fields = http.MethodPut, maps.Clone(now)
+			maps.Copy(fields, then)
 		}
 	}
 	if !a.dry {

@@ -159,7 +159,7 @@ func (e entity) newEdit() *cobra.Command {
 nobody else has changed it meanwhile.`, e.about),
 		Example: fmt.Sprintf("  ledge %s edit NAME\n  EDITOR='sed -i s/indoor/outdoor/' ledge %[1]s edit NAME", e.name),
 	}
-	c = runOn(c, func(ctx context.Context, c *cobra.Command, api *rest.API) error {
+	return e.runOnNames(c, func(ctx context.Context, c *cobra.Command, api *rest.API) error {
 		name := c.Flags().Arg(0)
 		now, etag, err := api.Entity(ctx, e.kind, e.kind.PathOf(name))
 		if err == nil && now == nil {
@@ -193,7 +193,6 @@ nobody else has changed it meanwhile.`, e.about),
 		fmt.Fprintln(c.OutOrStdout(), e.about, name, "changed:", strings.Join(names, ", "))
 		return nil
 	})
-	return completeNames(c, e)
 }
 
 // editText has a user edit fields as YAML.
@@ -234,7 +233,7 @@ func (e entity) newRemove() *cobra.Command {
 		Long:    fmt.Sprintf("Remove %ss. It goes on behind a refusal.", e.about),
 		Example: fmt.Sprintf("  ledge %s remove NAME\n  ledge history %[1]s NAME --restore SEQUENCE", e.name),
 	}
-	return completeNames(runOn(c, e.each("removed", e.removeOne)), e)
+	return e.runOnNames(c, e.each("removed", e.removeOne))
 }
 
 // newLock returns a command that sets the admin state of entities.
@@ -244,10 +243,10 @@ func (e entity) newLock(verb, state string) *cobra.Command {
 		Long:    fmt.Sprintf("Set the adminState of %ss to %s. It goes on behind a refusal.", e.about, state),
 		Example: fmt.Sprintf("  ledge %s %s NAME\n  ledge %[1]s %[2]s NAME OTHER --server https://edge-7", e.name, verb),
 	}
-	return completeNames(runOn(c, e.each(verb+"ed", func(ctx context.Context, api *rest.API, name string) error {
+	return e.runOnNames(c, e.each(verb+"ed", func(ctx context.Context, api *rest.API, name string) error {
 		call := rest.Call{Method: http.MethodPatch, Service: e.kind.Service, Path: e.kind.Path}
 		return api.DoOne(ctx, call, e.kind.Key, map[string]any{"name": name, "adminState": state})
-	})), e)
+	}))
 }
 
 // each does something with each named entity, and prints each success.

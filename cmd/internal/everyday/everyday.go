@@ -25,7 +25,11 @@ import (
 const TokenVariable = "LEDGE_TOKEN"
 
 // target is the node that a command asks.
-type target struct{ server, tokenFile, ca string }
+type target struct {
+	server, tokenFile, ca string
+
+	read func() (*config.Config, map[string]string, error) // the settings
+}
 
 func (t *target) addTo(c *cobra.Command) {
 	c.Flags().StringVar(&t.server, "server", "", "address of another node, such as https://edge-7. Default: the server of the data folder")
@@ -34,7 +38,11 @@ func (t *target) addTo(c *cobra.Command) {
 }
 
 // open returns the APIs of the node.
-func (t *target) open(cfg *config.Config) (*rest.API, error) {
+func (t *target) open() (*rest.API, error) {
+	cfg, _, err := t.read()
+	if err != nil {
+		return nil, exit.With(exit.Usage, err)
+	}
 	if t.server == "" {
 		if t.tokenFile != "" || t.ca != "" {
 			return nil, exit.With(exit.Usage, errors.New("--token-file and --ca are for --server; give an address, or leave them out"))
@@ -96,20 +104,49 @@ the name of the local user, or with --server of another node. See docs/everyday.
 
 // runOn gives a command its flags and runs f with the APIs of the node.
 func runOn(c *cobra.Command, f func(ctx context.Context, c *cobra.Command, api *rest.API) error) *cobra.Command {
-	t := &target{}
-	t.addTo(c)
-	args := c.Args
-	c = cli.AddSettings(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
-		api, err := t.open(cfg)
-		if err == nil {
-			err = f(ctx, c, api)
+	newTarget(c).run(c, f)
+	return c
+}
+
+// runOnNames is runOn for a command whose arguments are names of entities, which a shell completes.
+func (e entity) runOnNames(c *cobra.Command, f func(ctx context.Context, c *cobra.Command, api *rest.API) error) *cobra.Command {
+	t := newTarget(c)
+	t.run(c, f)
+	c.ValidArgsFunction = func(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
+		api, err := t.open()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return cli.ExplainInterrupt(ctx, err, "a part may be done; list to see it")
-	})
-	if args != nil {
-		c.Args = args
+		ctx, cancel := context.WithTimeout(context.Background(), completionWait)
+		defer cancel()
+		_ = api.List(ctx, e.kind, e.kind.Path+"/all", url.Values{}, 1000, func(one map[string]any) error {
+			names = append(names, fmt.Sprint(one["name"]))
+			return nil
+		})
+		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 	return c
+}
+
+// completionWait is how long a shell waits for names.
+const completionWait = 2 * time.Second
+
+// newTarget gives a command its flags.
+func newTarget(c *cobra.Command) *target {
+	t := &target{}
+	t.addTo(c)
+	t.read = cli.AddSettingFlags(c)
+	return t
+}
+
+func (t *target) run(c *cobra.Command, f func(ctx context.Context, c *cobra.Command, api *rest.API) error) {
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		api, err := t.open()
+		if err == nil {
+			err = f(c.Context(), c, api)
+		}
+		return cli.ExplainInterrupt(c.Context(), err, "a part may be done; list to see it")
+	}
 }
 
 // newList returns the command that lists entities.
@@ -160,7 +197,7 @@ func (e entity) newGet() *cobra.Command {
 	const moment = "after this event or at this time: 4711, 2026-11-24T07:00:00Z, 2026-11-24, or how long ago, such as 2h"
 	asOf := c.Flags().String("as-of", "", moment)
 	output := addOutput(c, yamlOutput)
-	c = runOn(c, func(ctx context.Context, c *cobra.Command, api *rest.API) error {
+	return e.runOnNames(c, func(ctx context.Context, c *cobra.Command, api *rest.API) error {
 		p, err := newPrinter(c.OutOrStdout(), *output, e.kind.Columns)
 		if err != nil {
 			return err
@@ -179,7 +216,6 @@ func (e entity) newGet() *cobra.Command {
 		}
 		return p.end()
 	})
-	return completeNames(c, e)
 }
 
 // mustRead returns the fields of an entity that a request sets.
@@ -219,31 +255,6 @@ func newReadings() *cobra.Command {
 		}
 		return printList(ctx, c, api, rest.Readings, path, url.Values{}, limit, *output)
 	})
-}
-
-// completionWait is how long a shell waits for names.
-const completionWait = 2 * time.Second
-
-// completeNames has a shell complete the names of entities of the local node.
-func completeNames(c *cobra.Command, e entity) *cobra.Command {
-	c.ValidArgsFunction = func(c *cobra.Command, _ []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-		dir, err := c.Flags().GetString("data-dir")
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		api, err := rest.Local(dir)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), completionWait)
-		defer cancel()
-		_ = api.List(ctx, e.kind, e.kind.Path+"/all", url.Values{}, 1000, func(one map[string]any) error {
-			names = append(names, fmt.Sprint(one["name"]))
-			return nil
-		})
-		return names, cobra.ShellCompDirectiveNoFileComp
-	}
-	return c
 }
 
 // removeOne removes an entity.

@@ -138,9 +138,14 @@ func (p *Printer) printJSON(m store.Message) error {
 	if json.Valid(w.Data) {
 		line["data"] = json.RawMessage(w.Data)
 	}
-	text, err := json.Marshal(line)
+	return PrintJSON(p.w, line)
+}
+
+// PrintJSON writes a value in one line, without characters that could steer a terminal.
+func PrintJSON(w io.Writer, value any) error {
+	text, err := json.Marshal(value)
 	if err == nil {
-		_, err = fmt.Fprintln(p.w, unseen.ReplaceAllStringFunc(string(text), func(s string) string { return fmt.Sprintf(`\u%04x`, []rune(s)[0]) }))
+		_, err = fmt.Fprintln(w, unseen.ReplaceAllStringFunc(string(text), func(s string) string { return fmt.Sprintf(`\u%04x`, []rune(s)[0]) }))
 	}
 	return err
 }

@@ -41,7 +41,7 @@ func Local(dir string) (*API, error) {
 	}
 	if client == nil {
 		const says = "no server has the data folder %s, and this needs a running one; start one with `ledge serve`"
-		held.Release()
+		held.Close()
 		return nil, exit.With(exit.Usage, fmt.Errorf(says, dir))
 	}
 	return &API{client: client.API(), url: func(service string) string { return "http://" + service }}, nil

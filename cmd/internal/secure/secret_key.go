@@ -156,12 +156,8 @@ func WithSecretsCode(err error) error {
 	return exit.With(exit.Folder, err)
 }
 
-// CheckSecrets checks the file of the secret store. The note says what could not be checked.
-func CheckSecrets(paths datadir.Paths) (note string, err error) {
-	key, err := FindSecretKey(paths.Data)
-	if err != nil {
-		return "", err
-	}
+// CheckSecrets checks the file of the secret store with the key of [FindSecretKey]. The note says what could not be checked.
+func CheckSecrets(paths datadir.Paths, key *secrets.AgeKey) (note string, err error) {
 	whole, err := secrets.Check(paths.Secrets(), key)
 	switch {
 	case err != nil || whole:

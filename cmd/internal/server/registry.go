@@ -12,16 +12,12 @@ import (
 )
 
 // newRegistry returns the registry of the services; nil without the setting registry, and with NoDelivery.
-func newRegistry(p *Server) (*registry.Registry, error) {
+func newRegistry(p *Server) *registry.Registry {
 	address := config.RegistryAddress(p.Config.Registry)
 	if address == "" || p.NoDelivery {
-		return nil, nil
+		return nil
 	}
-	token, err := secure.ReadCredential(secure.RegistryToken)
-	if err != nil {
-		return nil, err
-	}
-	o := registry.Options{Address: address, Token: token, Dial: p.Channels.Guard.DialContext, Logger: p.Logger}
+	o := registry.Options{Address: address, Token: p.registryToken, Dial: p.Channels.Guard.DialContext, Logger: p.Logger}
 	o.IsOther = func(name string) bool { return name == services.DeviceREST && p.Channels.Callbacks.IsCalled(name) }
 	var local []string // services that only this machine reaches
 	for _, one := range services.REST() {
@@ -37,7 +33,7 @@ func newRegistry(p *Server) (*registry.Registry, error) {
 		o.Advice = "Consul lists " + strings.Join(local, ", ") + " at a loopback address, which only this machine reaches; " +
 			"have them listen on another address, such as --metadata-host 0.0.0.0, or use a Consul of this machine"
 	}
-	return registry.New(o), nil
+	return registry.New(o)
 }
 
 // startRegistry registers the services in the background. The stop takes them back before they end.

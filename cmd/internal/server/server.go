@@ -63,16 +63,17 @@ type Server struct {
 	Channels *channels.Channels
 	Remover  *retention.Remover
 
-	files      descriptors
-	units      domain.UnitsOfMeasure
-	addresses  secure.Addresses // that are listened on
-	servers    *servers
-	tls        tlsParts
-	payloads   *payloads.Files
-	secrets    *secrets.File
-	identities *identities.Identities
-	verifier   *check.Verifier
-	access     *access.Access // of requests
+	files                      descriptors
+	units                      domain.UnitsOfMeasure
+	addresses                  secure.Addresses // that are listened on
+	servers                    *servers
+	tls                        tlsParts
+	payloads                   *payloads.Files
+	secrets                    *secrets.File
+	hubPassword, registryToken string // credentials; empty for none
+	identities                 *identities.Identities
+	verifier                   *check.Verifier
+	access                     *access.Access // of requests
 	// authenticator proves identities, once the state can be asked.
 	authenticator atomic.Pointer[identity.Authenticator]
 	admin         *admin.Socket // nil if this system has none
@@ -121,7 +122,13 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	lock, err := datadir.Lock(p.Config.DataDir)
+	if p.hubPassword, err = secure.ReadCredential(secure.HubPassword); err != nil {
+		return err
+	}
+	if p.registryToken, err = secure.ReadCredential(secure.RegistryToken); err != nil {
+		return err
+	}
+	lock, err := datadir.Lock(p.Config.DataDir) // which may take the right to read these files away
 	if err != nil {
 		return err
 	}
@@ -187,9 +194,7 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	o.Payloads, o.Logger, o.Now = p.payloads, p.Logger, p.Now
 	p.Remover = retention.New(p.Node, o)
 	p.readings, p.events = newReadings(p), newEvents(p)
-	if p.registry, err = newRegistry(p); err != nil {
-		return err
-	}
+	p.registry = newRegistry(p)
 	p.meters = metrics.Open(p.meterOptions())
 	p.Node.Store.Observe(p.meters.ObserveAppends())
 	p.inBackground(p.Remover.Workers()...)

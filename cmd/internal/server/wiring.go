@@ -13,7 +13,6 @@ import (
 	"ledge/cmd/internal/metrics"
 	"ledge/cmd/internal/node"
 	"ledge/cmd/internal/retention"
-	"ledge/cmd/internal/secure"
 	"ledge/store"
 	"ledge/store/bus"
 )
@@ -37,10 +36,7 @@ func (p *Server) openData(ctx context.Context) (err error) {
 	c := p.Config
 	o := NodeOptions(c, p.Logger)
 	o.Folding, o.Now = p.Fold.Folding, p.Now
-	natsOptions, err := p.busOptions()
-	if err != nil {
-		return err
-	}
+	natsOptions := p.busOptions()
 	o.Messages = true // for the bus, and for streams of events
 	if natsOptions != nil {
 		if err := whenFree(ctx, p.Logger, natsOptions.Host, natsOptions.Port, func() error { return natsOptions.Check(ctx) }); err != nil {
@@ -66,10 +62,10 @@ func (p *Server) openData(ctx context.Context) (err error) {
 }
 
 // busOptions returns the options of the NATS server for clients, nil if it is off.
-func (p *Server) busOptions() (*bus.Options, error) {
+func (p *Server) busOptions() *bus.Options {
 	c := p.Config
 	if c.NATSPort < 0 {
-		return nil, nil
+		return nil
 	}
 	o := &bus.Options{
 		Host: p.addresses.Host("nats-host", c.NATSHost), Port: c.NATSPort, Dir: c.Paths().Bus(), MaxBytes: int64(c.BusMaxBytes),
@@ -80,17 +76,13 @@ func (p *Server) busOptions() (*bus.Options, error) {
 	}
 	urls, node := c.HubURLs()
 	if len(urls) == 0 || p.NoDelivery {
-		return o, nil
-	}
-	password, err := secure.ReadCredential(secure.HubPassword)
-	if err != nil {
-		return nil, err
+		return o
 	}
 	for _, at := range urls {
-		at.User = url.UserPassword(node, password)
+		at.User = url.UserPassword(node, p.hubPassword)
 	}
 	o.Hub = &bus.Hub{URLs: urls, Node: node}
-	return o, nil
+	return o
 }
 
 // openChannels opens the channels. Its own ports are the ports on which the program listens now.

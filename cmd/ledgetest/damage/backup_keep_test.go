@@ -17,7 +17,7 @@ func TestKeptBackups(t *testing.T) {
 	data, dir := filepath.Join(t.TempDir(), "data"), t.TempDir()
 	ledgetest.Start(t, data).Stop()
 	old := []string{"ledge-20260101T000000Z.tar", "ledge-20260102T000000Z.tar", "ledge-20260103T000000Z.tar"}
-	others := []string{"before-upgrade.tar", "ledge-20260101.tar", "ledge-20260101T000000Z.tar.partial"}
+	others := []string{"before-upgrade.tar", "ledge-20260101.tar", "mine.tar.partial"}
 	for _, name := range slices.Concat(old, others) {
 		ledgetest.MustDo(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"filippo.io/age"
+
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/ledgetest"
 )
@@ -70,11 +72,17 @@ type command struct {
 	code int
 }
 
-// Root keeps the owner of a data folder, with each subcommand there is.
+// Root keeps the owner of a data folder, with each subcommand there is. The key of the secret store is in a folder that root alone reads.
 func TestRootKeepsTheOwner(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("the commands run as root: run the test as root")
 	}
+	key, err := age.GenerateX25519Identity()
+	ledgetest.MustDo(t, err)
+	credentials := t.TempDir()
+	ledgetest.MustDo(t, os.Chmod(credentials, 0o700))
+	ledgetest.MustDo(t, os.WriteFile(filepath.Join(credentials, "ledge-secret-key"), []byte(key.String()+"\n"), 0o400))
+	t.Setenv("CREDENTIALS_DIRECTORY", credentials)
 	dir, new := filepath.Join(t.TempDir(), "data"), t.TempDir()
 	p := ledgetest.Start(t, dir, "--secure", "--loopback", "admin")
 	p.Stop()
@@ -94,7 +102,7 @@ func TestRootKeepsTheOwner(t *testing.T) {
 		{"token rotate", []string{"pos-1"}, exit.OK},
 		{"token revoke", []string{"pos-1"}, exit.OK},
 		{"rebuild", nil, exit.OK},
-		{"secrets rekey", []string{""}, exit.OK},
+		{"secrets rekey", []string{filepath.Join(credentials, "ledge-secret-key")}, exit.OK},
 		{"verify", nil, exit.OK},
 		{"log", nil, exit.OK},
 		{"history", []string{"device", "sample-image"}, exit.OK},
@@ -226,7 +234,7 @@ func TestUnfinishedRestore(t *testing.T) {
 		}
 	}
 	_, errs, code := ledgetest.Run(t, "restore", ledgetest.Binary, dir)
-	if code != exit.Folder || !strings.Contains(errs, "remove what is in it") {
+	if code != exit.Folder || !strings.Contains(errs, "remove the files in the folder") {
 		t.Errorf("restore: exit code %d, %s", code, errs)
 	}
 }
