@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"context"
 	"net/http"
 	"slices"
 
@@ -15,24 +14,28 @@ import (
 	"ledge/handlers/quota"
 )
 
-// pastAtOnce is the number of requests with asOf that are served at a time. A turn takes turnShares of the quota, which leaves one turn for
-// one client: three quarters of the quota are fewer than two turns.
-const (
-	pastAtOnce = 2
-	turnShares = 2
-)
+// pastAtOnce is the number of requests with asOf that read the past at a time.
+const pastAtOnce = 2
 
-// asOfKey is the name of the moment in the query of a request, and of its history.AsOf in the context of gin.
+// asOfKey is the name of the moment in the query of a request, and of its pastState in the context of gin.
 const asOfKey = "asOf"
+
+// pastState is the state as it was, for one request, whose turn release ends.
+type pastState struct {
+	history.AsOf
+	release func()
+}
 
 // Past is the state as it was, for the GETs of entities that have asOf in their query. Services share it.
 type Past struct {
 	*history.Past
-	turns *quota.Quota
+	turns quota.Turns
 }
 
 // NewPast returns the past of a log of changes.
-func NewPast(past *history.Past) *Past { return &Past{past, quota.New(pastAtOnce * turnShares)} }
+func NewPast(past *history.Past) *Past {
+	return &Past{past, quota.NewTurns("too many requests with asOf are served", pastAtOnce)}
+}
 
 // Routes returns routes whose GETs take asOf. They have to read with Get, List, or EntityState.
 func (p *Past) Routes(a *API, routes []Route) []Route {
@@ -62,28 +65,26 @@ func (p *Past) serve(a *API, next Handler) Handler {
 			a.Fail(c, domain.Errorf(domain.Invalid, "querystring asOf: %v", err))
 			return
 		}
-		client := connections.Client(c.Request)
-		wait, cancel := context.WithTimeout(c.Request.Context(), a.WriteTimeout)
-		defer cancel()
-		if p.turns.Wait(wait, client, turnShares) != nil {
-			const says = "too many requests with asOf are served, %d at a time; ask again, for fewer at once"
-			a.Fail(c, domain.Errorf(domain.Unavailable, says, pastAtOnce))
+		release, err := p.turns.Take(c.Request.Context(), connections.Client(c.Request), a.WriteTimeout)
+		if err != nil {
+			a.Fail(c, err)
 			return
 		}
-		defer p.turns.Give(client, turnShares)
+		defer release()
 		seq, err := p.Resolve(c.Request.Context(), m, now)
 		if err != nil {
 			a.Fail(c, err)
 			return
 		}
-		c.Set(asOfKey, p.AsOf(c.Request.Context(), seq))
+		c.Set(asOfKey, pastState{p.AsOf(c.Request.Context(), seq), release})
 		next(c)
 	}
 }
 
-// EntityState returns the reader of an entity: state, or with asOf the state as it was.
+// EntityState returns the reader of an entity: state, or with asOf the state as it was. The turn of the request then ends.
 func EntityState(c *gin.Context, state entities.Reader, list, key string) (entities.Reader, error) {
 	if at, ok := asOf(c); ok {
+		defer at.release()
 		return at.Entity(list, key)
 	}
 	return state, nil
@@ -97,8 +98,16 @@ func listState(c *gin.Context, state entities.Reader, list string) (entities.Rea
 	return state, nil
 }
 
-func asOf(c *gin.Context) (at history.AsOf, ok bool) {
+// releasePast ends the turn of a request with asOf. A list keeps its turn while entities are still to be read, because these are
+// in memory.
+func releasePast(c *gin.Context) {
+	if at, ok := asOf(c); ok {
+		at.release()
+	}
+}
+
+func asOf(c *gin.Context) (at pastState, ok bool) {
 	value, _ := c.Get(asOfKey)
-	at, ok = value.(history.AsOf)
+	at, ok = value.(pastState)
 	return at, ok
 }

@@ -443,3 +443,42 @@ func TestWrongMoments(t *testing.T) {
 		}
 	}
 }
+
+// blockedWriter is a client that does not read yet.
+type blockedWriter struct {
+	*httptest.ResponseRecorder
+	entered, read chan struct{}
+}
+
+// Write implements http.ResponseWriter.
+func (w blockedWriter) Write(b []byte) (int, error) {
+	w.entered <- struct{}{}
+	<-w.read
+	return w.ResponseRecorder.Write(b)
+}
+
+// TestPastTurns holds that a client that does not read an answer of the past holds no turn: further requests of it are answered.
+func TestPastTurns(t *testing.T) {
+	h := newHistory(t, 1, false)
+	h.request("POST", "deviceservice", "a")
+	for _, path := range []string{"deviceservice/name/a?asOf=1", "deviceservice/all?asOf=1"} {
+		w := blockedWriter{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/v2/"+path, nil)
+			h.services["metadata"].ServeHTTP(w, r)
+		}()
+		<-w.entered
+		if got := h.get("metadata", path); !strings.HasPrefix(got, "200 ") {
+			t.Errorf("%s: %s", path, got)
+		}
+		close(w.read)
+		go func() {
+			for range w.entered { // further parts
+			}
+		}()
+		<-done
+		close(w.entered)
+	}
+}

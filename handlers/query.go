@@ -106,7 +106,11 @@ func FindPage[S any](a *API, c *gin.Context, state entities.Reader, kind entitie
 	if state, err = listState(c, state, kind.List); err != nil {
 		return nil, err
 	}
-	return entities.Query(state, kind, page, filters)
+	found, err := entities.Query(state, kind, page, filters)
+	if err == nil && found.IsRead() {
+		releasePast(c)
+	}
+	return found, err
 }
 
 // Unfiltered is the filter of a list of all.

@@ -36,10 +36,10 @@ type Event struct {
 }
 
 // Entity returns the kind and the name of the entity that the event is about. A reading is about its device.
-func (e Event) Entity() (kind, name string) { return EntityOf(e.Log, e.Wire.Type, e.Wire.Subject) }
+func (e Event) Entity() (kind, name string) { return entityOf(e.Log, e.Wire.Type, e.Wire.Subject) }
 
-// EntityOf returns the entity of an event on a log, by the type and the subject of the event.
-func EntityOf(log, typ string, subject []string) (kind, name string) {
+// entityOf returns the entity of an event on a log, by the type and the subject of the event.
+func entityOf(log, typ string, subject []string) (kind, name string) {
 	if len(subject) < 2 {
 		return strings.Join(subject, " "), ""
 	}
@@ -55,8 +55,8 @@ func EntityOf(log, typ string, subject []string) (kind, name string) {
 	return kind, name
 }
 
-// MostPattern is the longest pattern of a filter, in bytes.
-const MostPattern = 256
+// mostPattern is the longest pattern of a filter, in bytes.
+const mostPattern = 256
 
 // Filter chooses events. An empty field chooses all. In patterns, * stands for any characters.
 type Filter struct {
@@ -85,9 +85,9 @@ func (f *Filter) Check(prefix string) error {
 		{"entity", f.Entity, "a kind such as device"}, {"name", f.Name, "a name such as cam-1"},
 		{"subject", f.Subject, "a subject such as ledge.event.device.>"},
 	} {
-		if len(one.pattern) > MostPattern {
+		if len(one.pattern) > mostPattern {
 			const text = "%s%s: %.80q has %d bytes; use a pattern of at most %d"
-			return domain.Errorf(domain.Invalid, text, prefix, one.field, one.pattern, len(one.pattern), MostPattern)
+			return domain.Errorf(domain.Invalid, text, prefix, one.field, one.pattern, len(one.pattern), mostPattern)
 		}
 		if _, err := path.Match(one.pattern, ""); err != nil && one.field != "subject" && (one.field != "name" || !f.ExactName) {
 			const text = "%s%s: %q is not a pattern; use %s, and * for any characters"
@@ -110,12 +110,12 @@ func (f *Filter) Matches(e Event) bool {
 		(f.Type == "" || f.like(f.Type, e.Wire.Type) || f.like(f.Type, VerbOf(e.Wire.Type)))
 }
 
-// Lateness is how much later than the time of its stamp an event may be stored: bodies take time to arrive, and commands wait.
-const Lateness = time.Hour
+// lateness is how much later than the time of its stamp an event may be stored: bodies take time to arrive, and commands wait.
+const lateness = time.Hour
 
 // Ends reports whether the filter chooses nothing that was stored at a time or later.
 func (f *Filter) Ends(stored time.Time) bool {
-	return !f.Until.IsZero() && stored.After(f.Until.Add(Lateness))
+	return !f.Until.IsZero() && stored.After(f.Until.Add(lateness))
 }
 
 // Reads reports whether the filter can choose an event of a log.
@@ -124,12 +124,18 @@ func (f *Filter) Reads(log string) bool {
 		return false
 	}
 	parts := strings.SplitN(f.Subject, ".", 3)
-	return len(parts) < 2 || parts[1] == "*" || parts[1] == ">" || parts[1] == partOf(log)
+	return len(parts) < 2 || parts[1] == "*" || parts[1] == ">" || LogOf("ledge."+parts[1]) == log
 }
 
-// partOf returns the second part of the subjects of a log.
-func partOf(log string) string {
-	return map[string]string{Changes: "event", Notifications: "notification", Readings: "reading"}[log]
+// StreamOf returns the stream of a subject for people, which is its second part: event, notification or reading.
+func StreamOf(subject string) string {
+	stream, _, _ := strings.Cut(strings.TrimPrefix(subject, "ledge."), ".")
+	return stream
+}
+
+// LogOf returns the log of a subject, one of Names; "" for another subject.
+func LogOf(subject string) string {
+	return map[string]string{"event": Changes, "notification": Notifications, "reading": Readings}[StreamOf(subject)]
 }
 
 // Exact returns the entity that the filter names, if it names one kind and one name without a pattern.

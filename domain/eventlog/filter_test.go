@@ -111,7 +111,7 @@ func TestEntities(t *testing.T) {
 		{Notifications, "notifications.removed/1", "cleanup age removed", "cleanup", "age"},
 		{Changes, "odd/1", "odd", "odd", ""},
 	} {
-		if kind, name := EntityOf(tt.log, tt.typ, strings.Fields(tt.subject)); kind != tt.kind || name != tt.name {
+		if kind, name := entityOf(tt.log, tt.typ, strings.Fields(tt.subject)); kind != tt.kind || name != tt.name {
 			t.Errorf("%s %s: got %s %s", tt.typ, tt.subject, kind, name)
 		}
 	}

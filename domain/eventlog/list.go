@@ -90,7 +90,7 @@ func (l *list) begin(ctx context.Context, latest uint64) error {
 
 // isSpent reports whether the page may follow no more events.
 func (l *list) isSpent() bool {
-	return l.steps >= MostSteps || l.bytes >= l.Bytes || l.archived >= history.MostArchived
+	return l.steps >= mostSteps || l.bytes >= l.Bytes || l.archived >= history.MostArchived
 }
 
 // step reads the next event of the span; ok is false at its end.
@@ -140,7 +140,7 @@ func (l *list) followBack(ctx context.Context) error {
 
 // followAhead fills a page with the oldest events first.
 func (l *list) followAhead(ctx context.Context) error {
-	var seqs []uint64
+	var events []Event // of the bytes that a page reads
 	for {
 		ok, err := l.step(ctx)
 		if err != nil {
@@ -149,18 +149,14 @@ func (l *list) followAhead(ctx context.Context) error {
 		if !ok {
 			break
 		}
-		seqs = append(seqs, l.event.Seq)
+		events = append(events, l.event)
 	}
 	l.Next = l.from
-	for _, seq := range slices.Backward(seqs) {
-		e, ok, err := l.log.At(ctx, seq)
-		if err != nil {
-			return err
-		}
-		if ok && l.take(e) {
+	for _, e := range slices.Backward(events) {
+		if l.take(e) {
 			return nil
 		}
-		if l.Next = seq + 1; l.isFull() {
+		if l.Next = e.Seq + 1; l.isFull() {
 			return nil
 		}
 	}

@@ -74,6 +74,9 @@ func (r *reading) readPart(ctx context.Context) (*Missing, error) {
 		if err != nil {
 			return nil, err
 		}
+		if r.Ends(e.Stored) {
+			break
+		}
 		if r.take(e) {
 			return nil, nil
 		}

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// MostLooks is the number of events that a page reads at most.
-	MostLooks = 20_000
+	// mostLooks is the number of events that a page reads at most.
+	mostLooks = 20_000
 	// MostReadBytes is the size of the events that a page reads at most, if its query says nothing else. One event is read whatever its
 	// size.
 	MostReadBytes = 16 << 20
@@ -20,9 +20,9 @@ const (
 	MostPageBytes = 2 << 20
 	// MostData is the size of the data of one event that a page shows.
 	MostData = 64 << 10
-	// MostSteps is the number of events of one entity that a page follows, from each to the one before. If there are more, the page
+	// mostSteps is the number of events of one entity that a page follows, from each to the one before. If there are more, the page
 	// reads the log.
-	MostSteps = 2000
+	mostSteps = 2000
 )
 
 // Reader reads one log.
@@ -74,7 +74,7 @@ type Query struct {
 	Limit int
 	// Newest has the page begin with the newest event, which is To.
 	Newest bool
-	// Looks is the number of events that the page reads at most; 0 for MostLooks. Bytes is the size of them; 0 for MostReadBytes.
+	// Looks is the number of events that the page reads at most; 0 for mostLooks. Bytes is the size of them; 0 for MostReadBytes.
 	Looks, Bytes int
 	// Each, if it is not nil, is called for each event of the page, which then holds none of them in memory.
 	Each func(Event)
@@ -131,7 +131,7 @@ func (s Source) begin(ctx context.Context, q Query) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.Looks, q.Bytes = cmp.Or(q.Looks, MostLooks), cmp.Or(q.Bytes, MostReadBytes)
+	q.Looks, q.Bytes = cmp.Or(q.Looks, mostLooks), cmp.Or(q.Bytes, MostReadBytes)
 	r := &reading{Query: q, log: log}
 	first, last := log.Span()
 	r.Last = last
@@ -139,7 +139,7 @@ func (s Source) begin(ctx context.Context, q Query) (*reading, error) {
 	if q.To > 0 {
 		r.to = min(r.to, q.To)
 	}
-	if !q.Since.IsZero() {
+	if !q.Since.IsZero() && q.From == 0 { // the next pages have both
 		seq, err := log.Begin(ctx, q.Since)
 		if err != nil {
 			return nil, err
@@ -148,7 +148,7 @@ func (s Source) begin(ctx context.Context, q Query) (*reading, error) {
 	}
 	if until := q.Until; !until.IsZero() {
 		if !q.Newest { // a page that begins at the end would first read what was stored too late
-			until = until.Add(Lateness)
+			until = until.Add(lateness)
 		}
 		seq, err := log.Since(ctx, until)
 		if err != nil {

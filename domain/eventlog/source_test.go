@@ -18,13 +18,17 @@ type memory struct {
 	sizes   []int
 	missing uint64
 	reads   int
+	begins  int // searches for a time
 }
+
+// at returns the time when an event is stored: one a minute.
+func (m *memory) at(seq uint64) time.Time { return time.Unix(int64(seq)*60, 0) }
 
 func (m *memory) event(seq uint64) Event {
 	m.reads++
 	w := domain.Wire{Type: "profile.updated/2", Subject: domain.Subject{"profile", fmt.Sprint("p-", seq), "updated"}}
 	w.Data = make([]byte, m.sizes[seq-1])
-	return Event{Log: Changes, Seq: seq, Wire: w}
+	return Event{Log: Changes, Seq: seq, Stored: m.at(seq), Stamp: domain.Stamp{At: m.at(seq)}, Wire: w}
 }
 
 func (m *memory) Span() (first, last uint64) { return 1, uint64(len(m.sizes)) }
@@ -46,10 +50,19 @@ func (m *memory) Read(_ context.Context, from, to uint64) iter.Seq2[Event, error
 func (m *memory) At(_ context.Context, seq uint64) (Event, bool, error) {
 	return m.event(seq), seq > m.missing, nil
 }
-func (m *memory) Chain(context.Context, uint64) string             { return "" }
-func (m *memory) Since(context.Context, time.Time) (uint64, error) { return 1, nil }
-func (m *memory) Begin(context.Context, time.Time) (uint64, error) { return 1, nil }
-func (m *memory) source() Source                                   { return Source{Logs: map[string]Reader{Changes: m}} }
+func (m *memory) Chain(context.Context, uint64) string { return "" }
+func (m *memory) source() Source                       { return Source{Logs: map[string]Reader{Changes: m}} }
+
+// Since finds no time, as if all events were in archives.
+func (m *memory) Since(context.Context, time.Time) (uint64, error) {
+	return uint64(len(m.sizes)) + 1, nil
+}
+
+func (m *memory) Begin(context.Context, time.Time) (uint64, error) {
+	m.begins++
+	return 1, nil
+}
+
 func (m *memory) page(t *testing.T, q Query) (seqs []uint64, got Page) {
 	t.Helper()
 	q.Log = Changes
@@ -107,14 +120,32 @@ func TestPageBounds(t *testing.T) {
 	}
 }
 
-// TestLongPattern holds that patterns with many stars take no longer than their text is long.
+// TestPageOfTime holds that a page up to a time reads nothing that was stored much later, and that only the first of several pages searches
+// for the time that they begin at.
+func TestPageOfTime(t *testing.T) {
+	m := &memory{sizes: slices.Repeat([]int{10}, 1000)}
+	seqs, got := m.page(t, Query{Limit: 100, Filter: Filter{Until: m.at(11)}})
+	if most := 11 + int(lateness/time.Minute) + 1; len(seqs) != 10 || got.Next != 1001 || m.reads > most {
+		t.Errorf("got %v, next %d, after %d reads; want 10 events, 1001, %d reads at most", seqs, got.Next, m.reads, most)
+	}
+	q := Query{Limit: 100, Filter: Filter{Since: m.at(500)}}
+	for m.begins = 0; q.From <= 1000; q.From = got.Next {
+		_, got = m.page(t, q)
+	}
+	if m.begins != 1 {
+		t.Errorf("the time is searched %d times", m.begins)
+	}
+}
+
+// TestLongPattern matches patterns with as many stars as possible with all events of a page. A matcher whose time grows exponentially with
+// the stars would not end.
 func TestLongPattern(t *testing.T) {
-	m := &memory{sizes: slices.Repeat([]int{10}, MostLooks)}
-	q := Query{Limit: 1, Filter: Filter{Name: strings.Repeat("*p", MostPattern/2), Type: strings.Repeat("*d", MostPattern/2)}}
+	m := &memory{sizes: slices.Repeat([]int{10}, mostLooks)}
+	q := Query{Limit: 1, Filter: Filter{Name: strings.Repeat("*p", mostPattern/2), Type: strings.Repeat("*d", mostPattern/2)}}
 	if err := q.Check(""); err != nil {
 		t.Fatal(err)
 	}
-	if seqs, got := m.page(t, q); len(seqs) > 0 || got.Looked != MostLooks {
+	if seqs, got := m.page(t, q); len(seqs) > 0 || got.Looked != mostLooks {
 		t.Errorf("got %v of %d events", seqs, got.Looked)
 	}
 }

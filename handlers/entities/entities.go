@@ -50,6 +50,9 @@ func Query[S any](state Reader, kind Kind[S], page domain.Page, filters []domain
 	return f, nil
 }
 
+// IsRead reports whether all entities on the page are read.
+func (f *Found[S]) IsRead() bool { return len(f.keys) == 0 }
+
 // read reads the next entities up to most bytes together. Where the first is larger than that it reads none and returns how large it is.
 func (f *Found[S]) read(view domain.View, most int) (larger int) {
 	t := f.kind.Table(view.State)

@@ -12,6 +12,7 @@ import (
 	"ledge/domain/eventlog"
 	"ledge/domain/moment"
 	"ledge/handlers"
+	"ledge/handlers/connections"
 	"ledge/handlers/quota"
 )
 
@@ -30,12 +31,12 @@ const (
 type events struct {
 	*handlers.API
 	ledger  eventlog.Source
-	turns   turns
+	turns   quota.Turns
 	streams *quota.Quota
 }
 
 func newEvents(api *handlers.API, ledger eventlog.Source) events {
-	return events{api, ledger, newTurns(api, "pages of events", eventPagesAtOnce), quota.New(mostStreams)}
+	return events{api, ledger, quota.NewTurns("too many pages of events are being made", eventPagesAtOnce), quota.New(mostStreams)}
 }
 
 func (s events) routes() []handlers.Route {
@@ -59,7 +60,7 @@ func (s events) listEvents(c *gin.Context) {
 	memory := s.AnswerMemoryOf(c)
 	defer memory.Release()
 	var answer eventsAnswer
-	release, err := s.turns.take(c)
+	release, err := s.turns.Take(c.Request.Context(), connections.Client(c.Request), s.WriteTimeout)
 	if err == nil {
 		err = memory.Hold(eventsWork)
 		if err == nil {
@@ -99,7 +100,7 @@ func (s events) showEvent(c *gin.Context) {
 	}
 	memory := s.AnswerMemoryOf(c)
 	defer memory.Release()
-	release, err := s.turns.take(c)
+	release, err := s.turns.Take(c.Request.Context(), connections.Client(c.Request), s.WriteTimeout)
 	if err == nil {
 		var e eventlog.Event
 		err = memory.Hold(eventWork)

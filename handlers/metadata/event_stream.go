@@ -27,8 +27,10 @@ const (
 	streamPage = 100
 	// streamBehind is how many events a stream may be behind the log. If there are more, it reads pages of them.
 	streamBehind = 1000
-	// streamCheck is the time between two looks whether the client may still read. streamBeats of them are the time between two comments on
-	// an idle connection.
+	// streamBehindBytes is the size of the data of the events that wait for the client. If there is more, it reads pages.
+	streamBehindBytes = eventlog.MostPageBytes
+	// streamCheck is the time between two looks whether the client may still read, besides one before each part. streamBeats of them are
+	// the time between two comments on an idle connection.
 	streamCheck = time.Second
 	streamBeats = 15
 	// streamWrite is how long a client may take to read a text.
@@ -153,7 +155,7 @@ func (s *eventStream) catchUp() error {
 func (s *eventStream) sendPage() (page eventlog.Page, err error) {
 	memory := s.AnswerMemoryOf(s.c)
 	defer memory.Release()
-	release, err := s.turns.take(s.c)
+	release, err := s.turns.Take(s.c.Request.Context(), connections.Client(s.c.Request), s.WriteTimeout)
 	if err != nil {
 		return page, err
 	}
@@ -166,10 +168,19 @@ func (s *eventStream) sendPage() (page eventlog.Page, err error) {
 		memory.Keep(int64(cap(text)))
 	}
 	release()
-	if err == nil {
+	switch {
+	case err != nil:
+	case len(text) == 0 && page.Next <= page.Last: // a filter that chooses few events
+		err = s.sendPosition(page.Next - 1)
+	default:
 		err = s.send(text)
 	}
 	return page, err
+}
+
+// sendPosition sends a comment with the last event that was read, so that a client that comes back continues there.
+func (s *eventStream) sendPosition(seq uint64) error {
+	return s.out.Send(fmt.Sprintf(": still here\nid: %d\n\n", seq))
 }
 
 // appendPage returns a page as server-sent events.
@@ -191,10 +202,14 @@ func appendEvent(text []byte, e eventlog.Event) []byte {
 	return append(text, "\n\n"...)
 }
 
-// send sends a text in parts, and nothing if it is empty.
+// send sends a text in parts, and nothing if it is empty. A client may read slowly: before each part its rights are checked.
 func (s *eventStream) send(text []byte) error {
 	for part := range slices.Chunk(text, streamPart) {
-		if err := s.out.Send(string(part)); err != nil {
+		err := s.check()
+		if err == nil {
+			err = s.out.Send(string(part))
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -227,7 +242,7 @@ func (s *eventStream) follow() error {
 			err = s.sendGroup(group)
 		case <-tick.C:
 			if idle++; idle%streamBeats == 0 {
-				err = s.out.Send(fmt.Sprintf(": still here\nid: %d\n\n", s.next-1))
+				err = s.sendPosition(s.next - 1)
 			}
 		}
 		if err == nil {
@@ -239,10 +254,15 @@ func (s *eventStream) follow() error {
 	}
 }
 
-// hand hands a group to the stream, unless the group is too far behind the log: then the log is read by pages, of which less is in memory.
+// hand hands a group to the stream, unless the group is too large or too far behind the log. The log is then read by pages, of which less
+// is in memory.
 func (s *eventStream) hand(ctx context.Context, groups chan<- []eventlog.Event, group []eventlog.Event) error {
 	last, err := s.ledger.Last(s.query.Log)
-	if err == nil && last > group[len(group)-1].Seq+streamBehind {
+	bytes := 0
+	for _, e := range group {
+		bytes += len(e.Wire.Data)
+	}
+	if err == nil && (last > group[len(group)-1].Seq+streamBehind || bytes > streamBehindBytes) {
 		err = errBehind
 	}
 	if err != nil {

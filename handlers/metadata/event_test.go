@@ -4,16 +4,23 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
 	"ledge/domain/eventlog"
 	"ledge/handlers"
+	"ledge/handlers/eventstream"
 	"ledge/handlers/handlerstest"
 )
 
@@ -259,10 +266,84 @@ func TestEventStreamsAreBounded(t *testing.T) {
 	}
 }
 
+// TestFewEventsOfAStream follows the log from its beginning with a filter that chooses no event. Before the end of the log the client
+// learns how far the stream is.
+func TestFewEventsOfAStream(t *testing.T) {
+	_, log := mustMetadata(t)
+	patch := func(description string) domain.Command {
+		return domain.UpdateDevice{Patch: domain.PatchOf[domain.Device]("name", "cam-1", "description", description), At: 9}
+	}
+	log.Given(t, slices.Repeat([]domain.Command{patch("new"), patch("old")}, 12_500)...)
+	server := httptest.NewServer(newStreams(log))
+	t.Cleanup(server.Close)
+	s := followEvents(t, server.URL+"/api/v2/ledger/event?from=1&type=x", "")
+	for {
+		line, err := s.lines.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id, ok := strings.CutPrefix(line, "id: "); ok {
+			if id != "20000\n" {
+				t.Errorf("got the id %s", id)
+			}
+			return
+		}
+	}
+}
+
+// partWriter closes a channel after the first write.
+type partWriter struct {
+	*httptest.ResponseRecorder
+	once sync.Once
+	gone chan struct{}
+}
+
+// SetWriteDeadline implements the interface of http.ResponseController.
+func (w *partWriter) SetWriteDeadline(time.Time) error { return nil }
+
+// Write implements http.ResponseWriter.
+func (w *partWriter) Write(b []byte) (int, error) {
+	defer w.once.Do(func() { close(w.gone) })
+	return w.ResponseRecorder.Write(b)
+}
+
+// WriteString implements io.StringWriter.
+func (w *partWriter) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
+
+// TestPartsOfAStream holds that a stream is checked before each part that it sends, and that a group of large events is not kept in
+// memory while the client reads.
+func TestPartsOfAStream(t *testing.T) {
+	_, log := mustMetadata(t)
+	w := &partWriter{ResponseRecorder: httptest.NewRecorder(), gone: make(chan struct{})}
+	c, _ := gin.CreateTestContext(w)
+	c.Request = httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+	api := &handlers.API{Closing: w.gone}
+	stream := &eventStream{events: newEvents(api, log.Events()), c: c, out: eventstream.Begin(w, time.Minute)}
+	stream.query.Log = eventlog.Changes
+	if err := stream.send(make([]byte, 3*streamPart)); !errors.Is(err, errClosing) || w.Body.Len() != streamPart {
+		t.Errorf("%d bytes are sent, %v", w.Body.Len(), err)
+	}
+	group := slices.Repeat([]eventlog.Event{{Seq: 3, Wire: domain.Wire{Data: make([]byte, streamBehindBytes/2)}}}, 3)
+	groups := make(chan []eventlog.Event, 2)
+	if err := stream.hand(t.Context(), groups, group[:2]); err != nil {
+		t.Error(err)
+	}
+	if err := stream.hand(t.Context(), groups, group); !errors.Is(err, errBehind) {
+		t.Errorf("got %v for 3 large events", err)
+	}
+}
+
 // singleEvents is a log of which only single events may be read.
 type singleEvents struct {
 	eventlog.Reader
-	t *testing.T
+	t     *testing.T
+	reads *int
+}
+
+// At counts the reads.
+func (u singleEvents) At(ctx context.Context, seq uint64) (eventlog.Event, bool, error) {
+	*u.reads++
+	return u.Reader.At(ctx, seq)
 }
 
 func (u singleEvents) Read(ctx context.Context, from, to uint64) iter.Seq2[eventlog.Event, error] {
@@ -275,7 +356,8 @@ func TestEntityIsFollowed(t *testing.T) {
 	_, log := mustMetadata(t)
 	givenEvents(t, log)
 	source := log.Events()
-	source.Logs[eventlog.Changes] = singleEvents{source.Logs[eventlog.Changes], t}
+	reads := 0
+	source.Logs[eventlog.Changes] = singleEvents{source.Logs[eventlog.Changes], t, &reads}
 	for _, tt := range []struct {
 		q    eventlog.Query
 		want string
@@ -290,6 +372,7 @@ func TestEntityIsFollowed(t *testing.T) {
 		{eventlog.Query{Limit: 9, Newest: true, Filter: eventlog.Filter{To: 6}}, "[5 4 3]", 0},
 	} {
 		tt.q.Log, tt.q.Entity, tt.q.Name = eventlog.Changes, "device", "cam-1"
+		reads = 0
 		page, err := source.Read(t.Context(), tt.q)
 		var seqs []uint64
 		for _, e := range page.Events {
@@ -297,6 +380,9 @@ func TestEntityIsFollowed(t *testing.T) {
 		}
 		if got := fmt.Sprint(seqs); err != nil || got != tt.want || page.Next != tt.next {
 			t.Errorf("%+v: got %s, next %d, %v; want %s, %d", tt.q, got, page.Next, err, tt.want, tt.next)
+		}
+		if reads > 4 { // cam-1 has 4 events
+			t.Errorf("%+v: %d events are read", tt.q, reads)
 		}
 	}
 }

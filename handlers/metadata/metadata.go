@@ -30,7 +30,7 @@ type service struct {
 	listed map[string]bool
 }
 
-// Ledger is the log of changes, as the routes below /ledger have it.
+// Ledger has the sources of the routes below /ledger: the logs, the past of the log of changes, its Merkle tree, and replays.
 type Ledger struct {
 	Past    *handlers.Past  // histories and former states are read from it
 	Events  eventlog.Source // pages and streams of events are read from it

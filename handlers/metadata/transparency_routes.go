@@ -9,6 +9,8 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/connections"
+	"ledge/handlers/quota"
 )
 
 // tilesAtOnce is how many tiles and checkpoints are made at a time. For each, up to 257 events are read.
@@ -29,11 +31,11 @@ type Transparency interface {
 type transparency struct {
 	*handlers.API
 	log   Transparency
-	turns turns
+	turns quota.Turns
 }
 
 func newTransparency(s service, log Transparency) transparency {
-	return transparency{s.API, log, newTurns(s.API, "tiles", tilesAtOnce)}
+	return transparency{s.API, log, quota.NewTurns("too many tiles are being made", tilesAtOnce)}
 }
 
 func (t transparency) routes() []handlers.Route {
@@ -46,7 +48,7 @@ func (t transparency) routes() []handlers.Route {
 // inTurn has a request wait for its turn.
 func (t transparency) inTurn(next func(c *gin.Context) error) handlers.Handler {
 	return func(c *gin.Context) {
-		release, err := t.turns.take(c)
+		release, err := t.turns.Take(c.Request.Context(), connections.Client(c.Request), t.WriteTimeout)
 		if err != nil {
 			t.Fail(c, err)
 			return

@@ -11,13 +11,12 @@ import (
 	"ledge/cmd/internal/node"
 	"ledge/domain/eventlog"
 	"ledge/handlers/console"
-	"ledge/store"
 )
 
 // ledger is the log as the console shows it.
 type ledger struct {
 	eventlog.Source
-	logs map[string]*store.Log
+	node *node.Node
 
 	verifier *check.Verifier
 	ctx      context.Context // that a verification lives in
@@ -29,10 +28,7 @@ type ledger struct {
 func newLedger(n *node.Node, v *check.Verifier) *ledger {
 	ctx, stop := context.WithCancel(context.Background())
 	return &ledger{
-		Source: n.Events(),
-		logs: map[string]*store.Log{
-			eventlog.Changes: n.Changes.Log, eventlog.Notifications: n.Notifications.Log, eventlog.Readings: n.Readings.Log,
-		},
+		Source: n.Events(), node: n,
 		ctx: ctx, stop: stop, verifier: v,
 	}
 }
@@ -45,8 +41,8 @@ func (l *ledger) close() {
 
 // Logs implements console.Ledger.
 func (l *ledger) Logs() (spans []console.LogSpan) {
-	for _, name := range eventlog.Names {
-		last, chain := l.logs[name].Last()
+	for i, name := range eventlog.Names {
+		last, chain := l.node.Parts()[i].Log.Last()
 		first, _ := l.Source.Logs[name].Span()
 		spans = append(spans, console.LogSpan{Name: name, First: first, Last: last, Chain: hex.EncodeToString(chain[:])})
 	}

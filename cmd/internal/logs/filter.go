@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -81,30 +80,13 @@ func (f *Filter) Check(flags *pflag.FlagSet, now time.Time) (err error) {
 	return nil
 }
 
-// logOf returns the log of a subject, by the name of package eventlog.
-func logOf(subject string) string {
-	if i := slices.Index(streamParts, streamOf(subject)); i >= 0 {
-		return eventlog.Names[i]
-	}
-	return ""
-}
-
 // matches reports whether a message is chosen, but for -n.
 func (f *Filter) matches(m store.Message) bool {
-	return f.Matches(node.EventOf(logOf(m.Subject), m))
+	return f.Matches(node.EventOf(eventlog.LogOf(m.Subject), m))
 }
 
 // ends reports whether nothing is chosen of what was stored at the time of m or later.
 func (f *Filter) ends(m store.Message) bool { return f.Ends(m.At) }
-
-// streamOf is the stream of a subject, as people name it: event, notification or reading.
-func streamOf(subject string) string {
-	stream, _, _ := strings.Cut(strings.TrimPrefix(subject, "ledge."), ".")
-	return stream
-}
-
-// streamParts are the second parts of the subjects of each log, in the order of the logs.
-var streamParts = []string{"event", "notification", "reading"}
 
 // Starts returns the sequence at which each log begins, as the filter chooses. A log without anything that is chosen begins after its end.
 func (f *Filter) Starts(ctx context.Context, logs []*store.Log) ([]uint64, error) {

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"ledge/domain"
+	"ledge/domain/eventlog"
 	"ledge/store"
 )
 
@@ -28,7 +29,7 @@ func (p *Printer) Print(m store.Message) error {
 	}
 	st, w := m.Stamp(), m.Wire()
 	_, err := fmt.Fprintf(p.w, "%s  %s %d  %s  %s  by %s from %s%s\n", st.At.Format("2006-01-02T15:04:05.000Z07:00"),
-		streamOf(m.Subject), m.Seq, w.Type, strings.Join(w.Subject, " "), st.Actor, st.Origin, Detail(w))
+		eventlog.StreamOf(m.Subject), m.Seq, w.Type, strings.Join(w.Subject, " "), st.Actor, st.Origin, Detail(w))
 	return err
 }
 
@@ -123,7 +124,8 @@ func shownText(text string) string {
 func (p *Printer) printJSON(m store.Message) error {
 	st, w := m.Stamp(), m.Wire()
 	line := map[string]any{
-		"stream": streamOf(m.Subject), "subject": m.Subject, "seq": m.Seq, "id": st.EventID, "type": w.Type, "time": st.At, "actor": st.Actor,
+		"stream": eventlog.StreamOf(m.Subject), "subject": m.Subject,
+		"seq": m.Seq, "id": st.EventID, "type": w.Type, "time": st.At, "actor": st.Actor,
 		"origin": st.Origin, "correlationId": st.CorrelationID, "contentType": w.ContentType, "size": len(w.Data),
 	}
 	if reason := Undecodable(w); reason != "" {
