@@ -80,8 +80,8 @@ func Settable(fields map[string]any) map[string]any {
 	return fields
 }
 
-// ChangedFields returns the fields of then that differ from now. A field that was empty then is sent empty, because the API leaves a missing
-// one as it is. The API cannot take a location away.
+// ChangedFields returns the fields of then that differ from now. A field that was empty then is sent empty, because the API leaves a
+// missing one as it is. The API cannot take a location away.
 func ChangedFields(now, then map[string]any) map[string]any {
 	fields := maps.Clone(then)
 	maps.DeleteFunc(fields, func(name string, value any) bool { return reflect.DeepEqual(value, now[name]) })
