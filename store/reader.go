@@ -71,7 +71,7 @@ func (l *logReader) ReadRaw(ctx context.Context, from, to uint64) iter.Seq2[Mess
 
 // pages reads in a goroutine of its own, ahead of the reader, until ctx ends.
 func (l *logReader) pages(ctx context.Context, from, to uint64) <-chan page {
-	out := make(chan page, 2)
+	out := make(chan page, 1)
 	if last, _ := l.Last(); to == 0 || to > last {
 		to = last
 	}
@@ -209,7 +209,7 @@ func (l *logReader) groups(ctx context.Context, from, to uint64) iter.Seq2[[]dom
 	return func(yield func([]domain.Recorded, error) bool) {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
-		out := make(chan decoded, 2)
+		out := make(chan decoded, 1)
 		go l.decode(ctx, from, to, out)
 		for d := range out {
 			if len(d.events) > 0 && !yield(d.events, nil) {

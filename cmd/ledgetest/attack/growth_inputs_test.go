@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"mime/multipart"
 	"net/http"
@@ -38,8 +39,8 @@ func formOf(values ...string) (contentType, body string) {
 // growthInputs are requests whose lists, objects, texts and queries have n parts.
 func growthInputs(n int) (all []growthInput) {
 	jsonTo := func(port, method, path string, bodies map[string]string) {
-		for _, name := range slices.Sorted(maps.Keys(bodies)) {
-			all = append(all, growthInput{name: method + " " + path + " " + name, port: port, method: method, path: "/api/v2" + path, contentType: "application/json", body: bodies[name]})
+		for name, body := range inOrder(bodies) {
+			all = append(all, growthInput{name: method + " " + path + " " + name, port: port, method: method, path: "/api/v2" + path, contentType: "application/json", body: body})
 		}
 	}
 	device := func(fields string) string {
@@ -118,7 +119,7 @@ func growthInputs(n int) (all []growthInput) {
 		all = append(all, growthInput{name: "upload " + name, port: "console", method: "POST", path: "/profiles/+upload", contentType: contentType, body: body})
 	}
 	yamlResources := "deviceResources:\n" + growthParts(n, "- {name: r~, properties: {valueType: String, readWrite: RW}}\n", "")
-	for name, text := range map[string]string{
+	for name, text := range inOrder(map[string]string{
 		"resources":   "name: y1\n" + yamlResources,
 		"unknown":     "name: y2\n" + growthParts(n, "k~: 1\n", "") + "deviceResources:\n- {name: r, properties: {valueType: String, readWrite: RW}}\n",
 		"attributes":  "name: y3\ndeviceResources:\n- name: r\n  properties: {valueType: String, readWrite: RW}\n  attributes:\n" + growthParts(n, "    k~: v~\n", ""),
@@ -145,22 +146,22 @@ func growthInputs(n int) (all []growthInput) {
 		"devices":     "deviceList:\n" + growthParts(n, "- {name: i~, profileName: hall-sensor, protocols: {other: {}}}\n", ""),
 		"same device": "deviceList:\n" + growthParts(n, "- {name: same, profileName: hall-sensor, protocols: {other: {}}}\n", ""),
 		"keys":        "deviceList:\n- name: ik\n  profileName: hall-sensor\n  protocols: {other: {}}\n" + growthParts(n, "  k~: 1\n", ""),
-	} {
+	}) {
 		yamlTo(name, text)
 	}
 	for _, list := range []string{"/device/all", "/deviceprofile/all", "/deviceservice/all", "/provisionwatcher/all"} {
-		for name, query := range map[string]string{
+		for name, query := range inOrder(map[string]string{
 			"labels": "?labels=" + growthParts(n, "l~", ","), "parameters": "?" + growthParts(n, "k~=1", "&"), "same": "?" + growthParts(n, "labels=l~", "&"), "all": "?limit=-1", "commas": "?labels=" + growthParts(n, "", ","),
 			"many": "?limit=1000&labels=l",
-		} {
+		}) {
 			all = append(all, growthInput{name: list + " " + name, port: "metadata", path: "/api/v2" + list + query})
 		}
 	}
-	for name, header := range map[string][2]string{
+	for name, header := range inOrder(map[string][2]string{
 		"If-None-Match": {"If-None-Match", growthParts(n, `"~"`, ", ")}, "Accept": {"Accept", growthParts(n, "a/b~;q=0.1", ", ")}, "Accept-Encoding": {"Accept-Encoding", growthParts(n, "x~;q=0.1", ", ")},
 		"Cookie": {"Cookie", growthParts(n, "a~=b", "; ")}, "X-Forwarded-For": {"X-Forwarded-For", growthParts(n, "10.0.0.1", ", ")}, "Range": {"Range", "bytes=" + growthParts(n, "~-~", ",")},
 		"Ledge-Hops": {"Ledge-Hops", growthParts(n, "h~", ",")}, "X-Correlation-ID": {"X-Correlation-ID", growthParts(n, "x", "")}, "Content-Type": {"Content-Type", "a/b" + growthParts(n, "; a~=b", "")},
-	} {
+	}) {
 		all = append(all, growthInput{name: "header " + name, port: "metadata", path: "/api/v2/device/name/camera", header: header},
 			growthInput{name: "header " + name, port: "data", path: "/api/v2/reading/all", header: header},
 			growthInput{name: "header " + name, port: "device-rest", method: "POST", path: "/api/v2/resource/camera/firmware", header: header, body: "x"},
@@ -180,7 +181,7 @@ func growthInputs(n int) (all []growthInput) {
 		"unknown":  event(`{"id":"00000000-0000-4000-8000-000000000003","origin":1,"deviceName":"camera","resourceName":"note","profileName":"hall-sensor","valueType":"String","value":"v",`+growthParts(n, `"k~":1`, ",")+`}`, ""),
 		"object":   event(`{"id":"00000000-0000-4000-8000-000000000004","origin":1,"deviceName":"camera","resourceName":"status","profileName":"hall-sensor","valueType":"Object","objectValue":{`+growthParts(n, `"k~":[~]`, ",")+`}}`, ""),
 	})
-	for name, body := range map[string]string{"keys": "{" + growthParts(n, `"k~":~`, ",") + "}", "list": "[" + growthParts(n, "~", ",") + "]", "nested": `{"a":` + growthParts(min(n, 60), "[", "") + growthParts(min(n, 60), "]", "") + `}`, "same keys": "{" + growthParts(n, `"k":1`, ",") + "}"} {
+	for name, body := range inOrder(map[string]string{"keys": "{" + growthParts(n, `"k~":~`, ",") + "}", "list": "[" + growthParts(n, "~", ",") + "]", "nested": `{"a":` + growthParts(min(n, 60), "[", "") + growthParts(min(n, 60), "]", "") + `}`, "same keys": "{" + growthParts(n, `"k":1`, ",") + "}"}) {
 		all = append(all, growthInput{name: "Object " + name, port: "device-rest", method: "POST", path: "/api/v2/resource/camera/status", contentType: "application/json", body: body})
 	}
 	for _, name := range []string{"/reading/all?limit=1000", "/event/all?limit=1000", "/reading/resourceName/note?limit=1000", "/reading/device/name/camera/resourceName/note?limit=1000"} {
@@ -218,7 +219,7 @@ func growthInputs(n int) (all []growthInput) {
 		all = append(all, growthInput{name: fmt.Sprintf("%.60s", one), port: "notifications", method: method, path: "/api/v2" + path})
 	}
 	jsonTo("notifications", "POST", "/secret", map[string]string{"keys": `{"apiVersion":"v2","path":"p","secretData":[` + growthParts(n, `{"key":"k~","value":"v"}`, ",") + `]}`})
-	for path := range ledgetest.ConsoleRoutes() {
+	for path := range inOrder(ledgetest.ConsoleRoutes()) {
 		method, path, _ := strings.Cut(path, " ")
 		if method != http.MethodGet || path == "/live" {
 			continue
@@ -254,6 +255,17 @@ func growthInputs(n int) (all []growthInput) {
 	form("/account/password", url.Values{"old": list("a", ""), "new": list("b", ""), "again": list("b", "")})
 	form("/logout", url.Values{})
 	return all
+}
+
+// inOrder goes over a map by its keys, so that nodes which get inputs of other sizes get them in the same order.
+func inOrder[V any](of map[string]V) iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		for _, key := range slices.Sorted(maps.Keys(of)) {
+			if !yield(key, of[key]) {
+				return
+			}
+		}
+	}
 }
 
 func reversedParts(n int, format string) string {

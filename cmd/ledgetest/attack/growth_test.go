@@ -3,6 +3,7 @@ package attack
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -42,7 +43,7 @@ type growthInput struct {
 }
 
 // TestWorkGrowsWithTheInput sends requests that have n, 2n and 4n parts to three nodes, which count how often each block of statements runs. No
-// block runs more often than in proportion. Before, 19,000 unknown keys of an object (278 KiB) took 15 to 46 seconds.
+// block runs more often than in proportion; one that did is counted again. Before, 19,000 unknown keys of an object (278 KiB) took 15 to 46 seconds.
 func TestWorkGrowsWithTheInput(t *testing.T) {
 	if os.Getenv("TEST_LEDGE_GROWTH") == "" {
 		t.Skip("this test builds a program that counts its steps, which takes a minute; run make growth")
@@ -55,13 +56,38 @@ func TestWorkGrowsWithTheInput(t *testing.T) {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	const n = 200
-	small, middle, large := stepsOf(t, counting, n), stepsOf(t, counting, 2*n), stepsOf(t, counting, 4*n)
-	for block, most := range large {
-		more, less := most-middle[block], middle[block]-small[block]
-		if more > growthLeast && float64(more) > growthFactor*float64(less) && !slices.ContainsFunc(growthBounded, func(name string) bool { return strings.HasPrefix(block, name) }) {
-			t.Errorf("%s runs %d, %d, %d times for inputs of %d, %d, %d parts", block, small[block], middle[block], most, n, 2*n, 4*n)
+	least, found := [3]map[string]int64{}, []string{"not measured"}
+	for range 3 {
+		for i, size := range []int{n, 2 * n, 4 * n} {
+			least[i] = keepFewer(least[i], stepsOf(t, counting, size))
+		}
+		if found = growingBlocks(least); len(found) == 0 {
+			return
 		}
 	}
+	t.Errorf("for inputs of %d, %d and %d parts:\n%s", n, 2*n, 4*n, strings.Join(found, "\n"))
+}
+
+// keepFewer returns the smaller count of each block. Work that the clock begins adds to a count, and never takes away.
+func keepFewer(least, steps map[string]int64) map[string]int64 {
+	for block, count := range least {
+		if count < steps[block] {
+			steps[block] = count
+		}
+	}
+	return steps
+}
+
+// growingBlocks says which blocks of statements grow too fast with the input.
+func growingBlocks(of [3]map[string]int64) (found []string) {
+	for block, most := range of[2] {
+		more, less := most-of[1][block], of[1][block]-of[0][block]
+		isBounded := slices.ContainsFunc(growthBounded, func(name string) bool { return strings.HasPrefix(block, name) })
+		if !isBounded && more > growthLeast && float64(more) > growthFactor*float64(less) {
+			found = append(found, fmt.Sprintf("%s runs %d, %d, %d times", block, of[0][block], of[1][block], most))
+		}
+	}
+	return found
 }
 
 // stepsOf sends all inputs of a size to a node, and returns how often each block of statements ran.
