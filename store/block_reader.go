@@ -19,7 +19,7 @@ const _ = uint(natsblock.MaxRecord - maxPayload - 1<<20)
 const (
 	// readChunk and oneChunk are how many bytes of a block file are read at a time: for many events, and for one. An event
 	// that is kept in memory keeps its chunk.
-	readChunk = 1 << 20
+	readChunk = 256 << 10
 	oneChunk  = 64 << 10
 )
 

@@ -21,8 +21,8 @@ const (
 	replayPath = "/api/v2/ledger/replay"
 	// replayLook is the time between two looks at how far a replay is.
 	replayLook = 500 * time.Millisecond
-	// replayStop is how long the server may take to stop one.
-	replayStop = 10 * time.Second
+	// replayWait is how long the server may take to begin one, and to stop it.
+	replayWait = time.Minute
 )
 
 func newReplay() *cobra.Command {
@@ -72,7 +72,9 @@ type replayAnswer struct {
 func runReplay(ctx context.Context, c *cobra.Command, api *rest.API, query url.Values) error {
 	var a replayAnswer
 	call := rest.Call{Method: http.MethodPost, Service: services.Metadata, Path: replayPath + "?" + query.Encode()}
-	if _, err := api.Do(ctx, call, &a); err != nil {
+	starting, cancel := context.WithTimeout(context.WithoutCancel(ctx), replayWait) // an interrupt stops the replay that has begun
+	defer cancel()
+	if _, err := api.Do(starting, call, &a); err != nil {
 		return err
 	}
 	call.Path = replayPath + "/id/" + a.Replay.ID
@@ -82,7 +84,7 @@ func runReplay(ctx context.Context, c *cobra.Command, api *rest.API, query url.V
 	for a.Replay.State == domain.ReplayRuns {
 		select {
 		case <-ctx.Done():
-			stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), replayStop)
+			stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), replayWait)
 			defer cancel()
 			call.Method = http.MethodDelete
 			_, err := api.Do(stopping, call, nil)

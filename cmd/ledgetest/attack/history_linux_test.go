@@ -140,6 +140,79 @@ func readAgain(ctx context.Context, t *testing.T, js jetstream.JetStream) {
 	}
 }
 
+// auditQuestions are the questions of an auditor, with %d for an event. The device "hot" was changed often, and "large" has a large text.
+var auditQuestions = []string{
+	"/device/all?limit=1024&asOf=%d", "/device/all?limit=1024&labels=changed&asOf=%d", "/device/name/large?asOf=%d",
+	"/deviceprofile/all?asOf=%d", "/ledger/history/device/hot?limit=1000&before=%d", "/ledger/history/device/large?before=%d",
+	"/ledger/event?limit=1000&from=%d", "/ledger/event?limit=1000&entity=device&name=hot&from=%d", "/ledger/event/%d",
+	"/ledger/event?limit=1000&data=*large*&from=%d",
+}
+
+// TestAuditorsTogether has 20 auditors ask at once, each from its address, for the past of a thousand devices: lists, histories, and pages
+// of the log. Each is answered, or is told to come again. Two lists of the past at a time have 32 MiB each. The node takes 163 MiB.
+func TestAuditorsTogether(t *testing.T) {
+	a := startAttack(t)
+	added := func(names int, name string, more string) {
+		var devices []string
+		for n := range names {
+			devices = append(devices, strings.Replace(ledgetest.DeviceJSON(fmt.Sprintf(name, n)), `"device":{`, `"device":{`+more, 1))
+		}
+		a.mustSend(t, "POST", devices)
+	}
+	patched := func(times int, device func(n int) string) {
+		var patches []string
+		for n := range times {
+			patches = append(patches, `{"apiVersion":"v2","device":{`+device(n)+`}}`)
+		}
+		a.mustSend(t, "PATCH", patches)
+	}
+	added(1000, "d-%d", "")
+	added(1, "hot%.0d", "")
+	added(1, "large%.0d", `"description":"`+strings.Repeat("x", 2<<20)+`",`)
+	for round := range 4 {
+		patched(500, func(n int) string { return fmt.Sprintf(`"name":"d-%d","labels":["changed","%d"]`, n*2, round) })
+		patched(1000, func(n int) string { return fmt.Sprintf(`"name":"hot","description":"%d-%d"`, round, n) })
+		patched(1, func(int) string {
+			return fmt.Sprintf(`"name":"large","description":"%s"`, strings.Repeat(fmt.Sprint(round), 2<<20))
+		})
+	}
+	first := 1000
+	answers := make([]map[int]int, 20)
+	var auditors sync.WaitGroup
+	for i := range answers {
+		answers[i] = map[int]int{}
+		client := clientAt(fmt.Sprint("127.0.2.", 10+i))
+		auditors.Go(func() {
+			defer client.CloseIdleConnections()
+			for n := range auditQuestions {
+				at := first + (n*len(answers)+i)*7919%6000
+				question := fmt.Sprintf(auditQuestions[(n+i)%len(auditQuestions)], at)
+				status, body, err := send(t.Context(), client, "GET", a.Metadata+"/api/v2"+question, "", "")
+				if err != nil || status != 200 && status != 503 {
+					t.Errorf("%s: %d %.300s %v", question, status, body, err)
+				}
+				answers[i][status]++
+			}
+		})
+	}
+	auditors.Wait()
+	for i, of := range answers {
+		if of[200] == 0 {
+			t.Errorf("auditor %d has no answer", i)
+		}
+	}
+	a.held(t)
+}
+
+// mustSend sends devices or patches in one request.
+func (a *attack) mustSend(t *testing.T, method string, all []string) {
+	t.Helper()
+	got := a.Call(method, a.Metadata+"/api/v2/device", "application/json", "["+strings.Join(all, ",")+"]")
+	if got.Status != 207 || strings.Contains(string(got.Body), `"message"`) {
+		t.Fatalf("%d %.300s", got.Status, got.Body)
+	}
+}
+
 // TestAttackForgedAnswers has a client listen to everybody's answers and ask for others, to be sent where those go, while Ledge's own
 // commands read the log.
 func TestAttackForgedAnswers(t *testing.T) {

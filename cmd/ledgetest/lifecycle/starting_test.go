@@ -341,7 +341,11 @@ func TestStartIsStopped(t *testing.T) {
 	t.Parallel()
 	dir, _ := folderToFold(t)
 	ctx, stop := context.WithCancel(t.Context())
-	h := holdStart(ctx, t, dir)
+	host := "127.0.0.1"
+	if runtime.GOOS == "linux" { // the whole of 127/8 is there, and another test may take a port of 127.0.0.1 as soon as it is free
+		host = "127.0.61.1"
+	}
+	h := holdStart(ctx, t, dir, "--metadata-host", host)
 	address := h.Address(services.Metadata)
 	stop()
 	h.release()
