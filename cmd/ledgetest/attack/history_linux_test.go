@@ -208,7 +208,7 @@ func TestAuditorsTogether(t *testing.T) {
 func (a *attack) mustSend(t *testing.T, method string, all []string) {
 	t.Helper()
 	got := a.Call(method, a.Metadata+"/api/v2/device", "application/json", "["+strings.Join(all, ",")+"]")
-	if got.Status != 207 || strings.Contains(string(got.Body), `"message"`) {
+	if got.Status != 207 || strings.Contains(got.Body, `"message"`) {
 		t.Fatalf("%d %.300s", got.Status, got.Body)
 	}
 }
