@@ -29,7 +29,11 @@ force. See docs/reference/operating.md#settings.`,
   ledge config --changed --config /etc/ledge/ledge.yaml`,
 	}
 	changed := c.Flags().Bool("changed", false, "only the settings whose value is not the default, with where it comes from")
+	asJSON := cli.AddJSONFlag(c)
 	cli.AddSettings(c, func(_ context.Context, c *cobra.Command, cfg *config.Config, source map[string]string) error {
+		if *asJSON {
+			return cli.PrintObject(c.OutOrStdout(), map[string]any{"settings": listSettings(cfg, source, *changed)})
+		}
 		if *changed {
 			printChanged(c.OutOrStdout(), cfg, source)
 			return nil
@@ -39,6 +43,28 @@ force. See docs/reference/operating.md#settings.`,
 	})
 	c.AddCommand(newConfigCheck())
 	return c
+}
+
+// setting is a setting as --json has it.
+type setting struct {
+	Name     string `json:"name"`
+	Variable string `json:"variable"`
+	Value    string `json:"value"`
+	Default  string `json:"default"`
+	Source   string `json:"source"`
+	About    string `json:"about"`
+}
+
+// listSettings returns the settings: all, or the ones that have not their defaults.
+func listSettings(cfg *config.Config, source map[string]string, changed bool) (all []setting) {
+	for _, group := range cfg.Groups {
+		group.Flags.VisitAll(func(f *pflag.Flag) {
+			if value := f.Value.String(); !changed || value != f.DefValue {
+				all = append(all, setting{f.Name, config.EnvName(f.Name), value, f.DefValue, source[f.Name], f.Usage})
+			}
+		})
+	}
+	return all
 }
 
 // printSettings prints all settings as a file. Settings that nobody has set are comments.
@@ -60,12 +86,8 @@ func printSettings(w io.Writer, cfg *config.Config, source map[string]string) {
 
 // printChanged prints the settings that have not their defaults.
 func printChanged(w io.Writer, cfg *config.Config, source map[string]string) {
-	for _, group := range cfg.Groups {
-		group.Flags.VisitAll(func(f *pflag.Flag) {
-			if value := f.Value.String(); value != f.DefValue {
-				fmt.Fprintf(w, "%s: %q # from %s\n", f.Name, value, source[f.Name])
-			}
-		})
+	for _, s := range listSettings(cfg, source, true) {
+		fmt.Fprintf(w, "%s: %q # from %s\n", s.Name, s.Value, s.Source)
 	}
 }
 

@@ -192,6 +192,19 @@ secure: "true" # from --secure
 	if code != exit.OK || !slices.Equal(lines(out), lines(want)) {
 		t.Errorf("exit code %d, %s\n%s\nwant\n%s", code, stderr, out, want)
 	}
+	asJSON, stderr, _ := ledgetest.Run(t, append(args, "--json")...)
+	var list struct {
+		Settings []struct{ Name, Variable, Value, Default, Source, About string }
+	}
+	if err := json.Unmarshal([]byte(asJSON), &list); err != nil || len(list.Settings) != strings.Count(want, "\n") {
+		t.Fatalf("as JSON: %v %s%s", err, asJSON, stderr)
+	}
+	for _, one := range list.Settings {
+		line := fmt.Sprintf("%s: %q # from %s\n", one.Name, one.Value, one.Source)
+		if !strings.Contains(want, line) || one.About == "" || one.Default == one.Value || !strings.HasPrefix(one.Variable, "LEDGE_") {
+			t.Errorf("%+v", one)
+		}
+	}
 	again := ledgetest.MustWriteFile(t, "again.yaml", out)
 	t.Setenv("LEDGE_READINGS_MAX_AGE", "90d")
 	if _, stderr, code := ledgetest.Run(t, "config", "check", "--config", again); code != exit.OK {

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,6 +18,9 @@ func TestHealth(t *testing.T) {
 	if out, errs, code := ledgetest.Run(t, "health", "--data-dir", dir); code != exit.OK || out != "ready\n" {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
+	if got := readHealth(t, dir, exit.OK); !got.Ready || got.Refusing == nil || len(got.Refusing) > 0 || got.Warnings == nil {
+		t.Errorf("as JSON: %+v", got)
+	}
 	p.Stop()
 	if _, errs, code := ledgetest.Run(t, "health", "--data-dir", dir); code != exit.Failure || !strings.Contains(errs, "no server runs on the data folder") {
 		t.Errorf("stopped: exit code %d: %s", code, errs)
@@ -28,4 +32,20 @@ func TestHealth(t *testing.T) {
 	if _, errs, code := ledgetest.Run(t, "health", "--data-dir", dir); code != exit.Failure || !strings.Contains(errs, "core-metadata: ") {
 		t.Errorf("full disk: exit code %d: %s", code, errs)
 	}
+	if got := readHealth(t, dir, exit.Failure); got.Ready || !strings.Contains(strings.Join(got.Refusing, "\n"), "\ncore-metadata: ") {
+		t.Errorf("full disk, as JSON: %+v", got)
+	}
+}
+
+// readHealth reads the output of `ledge health --json`.
+func readHealth(t *testing.T, dir string, code int) (health struct {
+	Ready              bool
+	Refusing, Warnings []string
+}) {
+	t.Helper()
+	out, errs, got := ledgetest.Run(t, "health", "--json", "--data-dir", dir)
+	if err := json.Unmarshal([]byte(out), &health); err != nil || got != code {
+		t.Errorf("exit code %d: %s%s %v", got, out, errs, err)
+	}
+	return health
 }
