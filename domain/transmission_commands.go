@@ -54,7 +54,7 @@ func (c RecordTry) Decide(s State) (Event, error) {
 	}
 	e.Topic, e.Escalated = n.topic(), c.Escalation
 	if !t.IsOpen() {
-		n = n.closeOne(c.At)
+		n = n.closeOne(t, c.At)
 		e.Notification = &n
 	}
 	return e, nil
@@ -91,9 +91,13 @@ func cut(s string, most int) string {
 	return s[:most]
 }
 
-// closeOne counts one open transmission less. The last one makes a NEW notification PROCESSED, unless others are to come.
-func (n Notification) closeOne(at int64) Notification {
+// closeOne counts one open transmission less: t, which has its outcome now. The last one makes a NEW notification PROCESSED, unless others
+// are to come.
+func (n Notification) closeOne(t Transmission, at int64) Notification {
 	n.Open = max(0, n.Open-1)
+	if t.IsGivenUp() {
+		n.Failed++
+	}
 	if n.Open == 0 && n.Status == StatusNew && !n.Partial {
 		n.Status, n.Modified = StatusProcessed, at
 	}

@@ -58,6 +58,7 @@ func TestRecordTry(t *testing.T) {
 	})
 	oneLess := with(routed().Notification, func(n *Notification) { n.Open = 1 })
 	processed := with(oneLess, func(n *Notification) { n.Open, n.Status, n.Modified = 0, StatusProcessed, later })
+	lost := with(oneLess, func(n *Notification) { n.Failed = 1 })
 	escalation := &Raised{Notification: notice()}
 	escalated := RecordTry{ID: otherID, Record: failed, Status: StatusEscalated, Escalation: escalation, At: later}
 	given := []Event{routed()}
@@ -68,7 +69,7 @@ func TestRecordTry(t *testing.T) {
 		{name: "sent, the last one", given: append(slices.Clone(given), first, TransmissionTried{Transmission: transmission(), Notification: &oneLess}, first), when: done,
 			want: TransmissionTried{Topic: DeviceChanged, Transmission: second, Notification: &processed}},
 		{name: "escalated", given: given, when: escalated, want: TransmissionTried{
-			Topic: DeviceChanged, Notification: &oneLess, Escalated: escalation,
+			Topic: DeviceChanged, Notification: &lost, Escalated: escalation,
 			Transmission: with(first.Transmission, func(t *Transmission) { t.Status, t.Next = StatusEscalated, 0 }),
 		}},
 		{name: "has its outcome", given: append(slices.Clone(given), TransmissionTried{Transmission: second}), when: again},

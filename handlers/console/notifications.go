@@ -36,6 +36,7 @@ type notificationsData struct {
 	Pager         web.Pager
 	Query         url.Values
 	Examined      int
+	Searched      bool // the rows were searched for a severity
 	Period        web.Period
 
 	CategoriesInUse, LabelsInUse []web.Option
@@ -54,6 +55,14 @@ func (notificationsData) Statuses() []web.Option {
 	return web.Labelled("", "any", domain.StatusNew, "new", domain.StatusProcessed, "processed", domain.StatusEscalated, "escalated")
 }
 
+// deliveryFailed is the filter of notifications with deliveries that were given up.
+const deliveryFailed = "failed"
+
+// Deliveries are the results of deliveries to choose from.
+func (notificationsData) Deliveries() []web.Option {
+	return web.Labelled("", "any", deliveryFailed, "delivery failed")
+}
+
 // Acks are the answers to whether a notification is acknowledged.
 func (notificationsData) Acks() []web.Option {
 	return web.Labelled("", "any", "true", "acknowledged", "false", "not acknowledged")
@@ -64,6 +73,8 @@ func (s notificationPages) notifications(c *gin.Context) error {
 	var err error
 	if d.Period.Status() == http.StatusOK {
 		var total int
+		_, severity := attentionFilters(c)
+		d.Searched = severity != ""
 		if d.Notifications, total, d.Examined, err = s.findNotifications(c, d.Period); err != nil {
 			return s.FailList(c, err)
 		}
@@ -86,10 +97,8 @@ func (s notificationPages) findNotifications(c *gin.Context, during web.Period) 
 	if during.Given() {
 		filters = append(filters, domain.Between(during.First.UnixMilli(), during.Last.UnixMilli()))
 	}
-	if ack := web.FilterText(c, "ack"); ack == "true" || ack == "false" {
-		filters = append(filters, domain.Filter{Index: domain.IndexAcknowledged, Value: domain.Acknowledged, Without: ack == "false"})
-	}
-	severity := web.FilterText(c, "severity")
+	attention, severity := attentionFilters(c)
+	filters = append(filters, attention...)
 	for examined < mostExamined && len(found) < web.PageRows {
 		page := domain.Page{Offset: web.Offset(c) + examined, Limit: web.PageRows - len(found)}
 		rows, n, err := web.List(s.Memory(c), s.notes, entities.Notifications, page, filters, rowOfNotification)
@@ -104,6 +113,31 @@ func (s notificationPages) findNotifications(c *gin.Context, during web.Period) 
 		}
 	}
 	return found, total, examined, nil
+}
+
+// attentionFilters are the filters by acknowledgement, by failed delivery and by severity. severity is the one to look for in the rows: the
+// only index by severity has the CRITICAL notifications that are not acknowledged.
+func attentionFilters(c *gin.Context) (filters []domain.Filter, severity string) {
+	add := func(index, value string, without bool) {
+		filters = append(filters, domain.Filter{Index: index, Value: value, Without: without})
+	}
+	ack, failed := web.FilterText(c, "ack"), web.FilterText(c, "delivery") == deliveryFailed
+	severity = web.FilterText(c, "severity")
+	open := ack == "false"
+	if open && severity == domain.SeverityCritical {
+		add(domain.IndexAttention, domain.AttentionCriticalOpen, false)
+		severity = ""
+	}
+	switch {
+	case failed && open:
+		add(domain.IndexAttention, domain.AttentionFailedOpen, false)
+	case failed:
+		add(domain.IndexAttention, domain.AttentionFailed, false)
+	}
+	if ack == "true" || open && len(filters) == 0 {
+		add(domain.IndexAcknowledged, domain.Acknowledged, open)
+	}
+	return filters, severity
 }
 
 // transmissionView is a transmission as the API shows it to the user: what receivers have answered is not for every role.

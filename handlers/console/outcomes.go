@@ -5,11 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/gin-gonic/gin"
-
 	"ledge/domain"
 	"ledge/handlers/console/web"
-	"ledge/handlers/entities"
 	"ledge/handlers/noticed"
 )
 
@@ -17,8 +14,6 @@ const (
 	// outcomeLook is how many transmissions are read for each channel of a subscription, to say how it does. For all channels of one
 	// subscription it is at most mostOutcomeLook.
 	outcomeLook, mostOutcomeLook = 5, 20
-	// mostLooked bounds the subscriptions whose transmissions the overview reads.
-	mostLooked = 50
 )
 
 // outcome is what came of the latest messages to a channel: the last Failed of Of messages have failed.
@@ -106,33 +101,6 @@ func worst(lists domain.Lists, sub domain.Subscription, role domain.Role) (w out
 		}
 	}
 	return w, err
-}
-
-// losing is a subscription whose last messages were given up.
-type losing struct {
-	Name string
-	outcome
-}
-
-// findLosing finds the subscriptions whose last messages were given up, among those that have changed last.
-func (s overviewPage) findLosing(c *gin.Context, d *overviewData, role domain.Role) error {
-	subs, total, err := web.List(s.Memory(c), s.state, entities.Subscriptions, domain.Page{Limit: mostLooked}, nil, web.CutRow)
-	if err != nil {
-		return err
-	}
-	d.Unlooked = total - len(subs)
-	notes, end := s.notes()
-	defer end()
-	for _, sub := range subs {
-		w, err := worst(notes.Lists, sub, role)
-		if err != nil {
-			return err
-		}
-		if w.GivenUp > 0 {
-			d.Losing = append(d.Losing, losing{sub.Name, w})
-		}
-	}
-	return nil
 }
 
 // sent is a transmission in the list of a subscription.
