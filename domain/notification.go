@@ -99,6 +99,10 @@ type Transmission struct {
 	// refused for good.
 	Left    []string `json:"left,omitempty"`
 	Refused []string `json:"refused,omitempty"`
+	// ResentAt is when somebody had the transmission sent again last, in milliseconds since the Unix epoch; 0 for never. TriesBefore is the
+	// number of tries before that.
+	ResentAt    int64 `json:"resentAt,omitempty"`
+	TriesBefore int   `json:"triesBefore,omitempty"`
 }
 
 // IsOpen reports whether the transmission has no outcome yet.

@@ -103,7 +103,7 @@ func New(o Options) *Console {
 		newWatcherPages(site, o.State, o.System),
 		subscriptionPages{tags, o.System, o.Network},
 		subscriptionForms{tags, o.Network},
-		notificationPages{tags},
+		notificationPages{tags, o.Changes},
 		ledgerPages{site, o.Ledger},
 		userPages{site, o.Users, o.Tokens},
 		systemPages{site, o.System, o.Ledger, o.Access},

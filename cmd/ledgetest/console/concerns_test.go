@@ -3,6 +3,8 @@ package console
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -111,6 +113,77 @@ func TestConsoleConcerns(t *testing.T) {
 	b.open("/notifications?severity=CRITICAL&ack=false")
 	if text := b.text("#rows caption"); text != "3 notifications" {
 		t.Errorf("the caption: %q", text)
+	}
+	b.click("form[action$='acknowledge'] button")
+	b.until(`/Acknowledged: 3\./.test(document.querySelector(".notice")?.innerText)`)
+	b.open("/")
+	b.until(`document.querySelectorAll(".concerns li").length === ` + strconv.Itoa(len(want)-1))
+}
+
+// TestConsoleSendAgain sends messages again that were given up: one, and all of a subscription, whose receiver is back elsewhere.
+func TestConsoleSendAgain(t *testing.T) {
+	t.Parallel()
+	p := ledgetest.Start(t, t.TempDir())
+	addRESTSubscription(p, "warehouse", "door", porttest.Hold(t))
+	failed := func(n int) func() bool {
+		return func() bool {
+			got := 0
+			for _, one := range p.Transmissions("subscription/name/warehouse") {
+				if one.Status == domain.StatusFailed {
+					got++
+				}
+			}
+			return got == n
+		}
+	}
+	for range 3 {
+		ledgetest.PostNotification(p, "door", "the gate is open")
+	}
+	ledgetest.Until(t, "messages that are given up", failed(3))
+	b := logIn(p, t, domain.Operator)
+	b.open("/notifications?delivery=failed&ack=false")
+	b.until(`[...document.querySelectorAll("#rows td")].filter(td => td.innerText === "1 failed").length === 3`)
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(receiver.Close)
+	_, port, _ := strings.Cut(strings.TrimPrefix(receiver.URL, "http://"), ":")
+	channels := `"channels":[{"type":"REST","host":"127.0.0.1","port":` + port + `,"path":"/in","httpMethod":"POST"}]`
+	body := `[{"apiVersion":"v2","subscription":{"name":"warehouse",` + channels + `}}]`
+	p.PostJSON(http.MethodPatch, p.Notifications+"/api/v2/subscription", body, http.StatusOK)
+	b.click("#rows tbody a")
+	b.click("form[action$='/resend'] button")
+	b.until(`/SENT/.test(document.querySelector(".transmission").innerText) && !document.querySelector("form[action$='/resend']")`)
+	ledgetest.Until(t, "one message that arrives", failed(2))
+	b.open("/subscriptions/warehouse")
+	if replays := ask[int](b, `document.querySelectorAll("form[action$='/replay']").length`); replays != 0 {
+		t.Error("a subscription without a ZeroMQ channel has a replay")
+	}
+	b.click("form[action$='/resend'] button")
+	b.until(`/Sent again: 2\./.test(document.querySelector(".notice")?.innerText)`)
+	ledgetest.Until(t, "all messages", failed(0))
+	b.open("/")
+	b.see("#well")
+	viewer := p.NewRole(t, domain.Viewer)
+	ledgetest.Want(viewer.Post("/subscriptions/warehouse/resend", nil), t, http.StatusForbidden)
+	text := viewer.Get("/notifications?subscription=warehouse").Text
+	if !strings.Contains(text, "1 sent") || strings.Contains(text, "1 failed") {
+		t.Errorf("the list of notifications:\n%s", text)
+	}
+}
+
+// TestConsoleChangeInWords has a device locked: the list of notifications says so in words, with the user.
+func TestConsoleChangeInWords(t *testing.T) {
+	t.Parallel()
+	p := ledgetest.Start(t, t.TempDir())
+	c := p.NewRole(t, domain.Operator)
+	addRESTSubscription(p, "warehouse", "DEVICE_CHANGED", porttest.Hold(t))
+	p.AddDevice("gate-cam-1")
+	ledgetest.Want(c.Post("/devices", url.Values{"name": {"gate-cam-1"}, "action": {"lock"}}), t, http.StatusSeeOther)
+	ledgetest.Until(t, "the notification", func() bool {
+		return strings.Contains(c.Get("/notifications").Text, "gate-cam-1 locked by test-operator")
+	})
+	text := c.Get("/notifications").Text
+	if strings.Contains(text, "actionType") || !strings.Contains(text, "gate-cam-1 added by anonymous") {
+		t.Errorf("the list of notifications:\n%s", text)
 	}
 }
 
