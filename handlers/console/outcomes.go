@@ -91,10 +91,15 @@ func outcomes(sub domain.Subscription, latest []domain.Transmission, role domain
 // lastTry is the last try of a transmission that was tried.
 func lastTry(t domain.Transmission) domain.TransmissionRecord { return t.Records[len(t.Records)-1] }
 
+// outcomeLimit is how many of the latest transmissions of a subscription its outcomes are of, in the list and on its page.
+func outcomeLimit(sub domain.Subscription) int {
+	return min(outcomeLook*len(sub.Channels), mostOutcomeLook)
+}
+
 // worst reads the latest transmissions of a subscription. It returns the outcome of the channel with the most failures.
 func worst(lists domain.Lists, sub domain.Subscription, role domain.Role) (w outcome, err error) {
-	look := min(outcomeLook*len(sub.Channels), mostOutcomeLook)
-	latest, _, err := lists.Transmissions(domain.Page{Limit: look}, domain.Filter{Index: domain.IndexSubscription, Value: sub.Name})
+	own := domain.Filter{Index: domain.IndexSubscription, Value: sub.Name}
+	latest, _, err := lists.Transmissions(domain.Page{Limit: outcomeLimit(sub)}, own)
 	for _, o := range outcomes(sub, latest, role) {
 		if cmp.Or(cmp.Compare(o.Failed, w.Failed), cmp.Compare(o.GivenUp, w.GivenUp), cmp.Compare(o.Of, w.Of)) > 0 {
 			w = o

@@ -182,7 +182,8 @@ func (s subscriptionPages) readOutcomes(c *gin.Context, d *subscriptionData) err
 		return err
 	}
 	d.Recent, d.Unseen = sentOf(notes.State, latest, u.Role), unseen(notes, d.Subscription)
-	d.Channels, err = s.channelViews(c, notes, d.Subscription.Channels, outcomes(d.Subscription, latest, u.Role))
+	counted := latest[:min(len(latest), outcomeLimit(d.Subscription))]
+	d.Channels, err = s.channelViews(c, notes, d.Subscription.Channels, outcomes(d.Subscription, counted, u.Role))
 	return err
 }
 

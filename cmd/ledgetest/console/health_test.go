@@ -34,7 +34,7 @@ func TestConsoleGivenUp(t *testing.T) {
 	port := porttest.Hold(t)
 	addRESTSubscription(p, "warehouse", "door", port)
 	ledgetest.Want(c.Get("/subscriptions/warehouse"), t, http.StatusOK, "No message has been sent since")
-	for i := range 5 {
+	for i := range 7 {
 		ledgetest.PostNotification(p, "door", "opened")
 		ledgetest.Until(t, "a message that is given up", func() bool {
 			all := p.Transmissions("subscription/name/warehouse")
@@ -49,7 +49,7 @@ func TestConsoleGivenUp(t *testing.T) {
 			t.Errorf("a viewer does not see that messages are lost, or sees why, or sees what is hidden in red, at %s:\n%s", path, text)
 		}
 	}
-	const failed = "5 notifications have deliveries that were given up"
+	const failed = "7 notifications have deliveries that were given up"
 	ledgetest.Want(viewer.Get("/"), t, http.StatusOK, failed)
 	ledgetest.Want(c.Get("/subscriptions/warehouse"), t, http.StatusOK, `<span class="tag bad">FAILED</span>`)
 
