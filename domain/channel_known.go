@@ -37,6 +37,8 @@ func checkChannelTypes(e Event) (err error) {
 		for i := range e.Raised {
 			checkSent(e.Raised[i].Transmissions)
 		}
+	case TransmissionsResent:
+		checkSent(e.Transmissions)
 	case TransmissionTried:
 		check(e.Transmission.Channel.Type)
 		if r := e.Escalated; r != nil {

@@ -133,6 +133,18 @@ var goldens = map[string]Event{
 	"notifications.replayed/1": NotificationsReplayed{Replay{
 		Subscription: "gate", From: 17, Last: 42, Count: 300, Dropped: 4, More: true,
 	}},
+	"transmissions.resent/1": TransmissionsResent{
+		Notifications: []Notification{{
+			ID: "9d1c0b6a-0f0e-4e0c-8a55-1b2c3d4e5f09", Category: "gate", Content: "open", Sender: "guard", Severity: "NORMAL",
+			Status: "PROCESSED", Created: 1760000000260, Modified: 1760000900000, Open: 1,
+		}},
+		Transmissions: []Transmission{{
+			ID: "3c9e5f0e-6f4f-4d57-9a70-6d1c0a7a1b06", NotificationID: "9d1c0b6a-0f0e-4e0c-8a55-1b2c3d4e5f09", SubscriptionName: "alarms",
+			Channel: Channel{Type: ChannelREST, Host: "example.org", Port: 443, Path: "/in", HTTPMethod: "POST"}, Status: StatusResending,
+			Records: []TransmissionRecord{{Status: StatusFailed, Response: "500", Sent: 1760000000271}},
+			Created: 1760000000270, Next: 1760000900000, ResentAt: 1760000900000, TriesBefore: 1,
+		}},
+	},
 	"event.added/1": DataEventAdded{
 		Event: DataEvent{
 			ID: "c2f0a6de-63e1-4f0e-9c0a-0d7b8a3e1f01", Profile: "climate", Device: "hall-1", Source: "everything",

@@ -36,6 +36,13 @@ var goldenVariants = map[string]Event{
 		},
 		Transmissions: []Transmission{},
 	},
+	"notification.processed/1+failed": NotificationProcessed{
+		Notification: Notification{
+			ID: "9d1c0b6a-0f0e-4e0c-8a55-1b2c3d4e5f09", Category: "gate", Content: "open", Sender: "guard", Severity: "NORMAL",
+			Status: "PROCESSED", Created: 1760000000260, Modified: 1760000000261, Failed: 2,
+		},
+		Transmissions: []Transmission{},
+	},
 	// The event before it of the name came later.
 	"device.added/1+again":        DeviceAdded{Device: goldenDevice, Prev: 17},
 	"device.removed/1+prev":       DeviceRemoved{Device: goldenDevice, Prev: 17},

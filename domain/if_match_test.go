@@ -101,7 +101,7 @@ func TestEveryChangeIsTried(t *testing.T) {
 		case AddProfile, AddService, AddDevice, AddWatcher, AddSubscription, AddNotification, AddDataEvent, AddUser, AddToken: // nothing is there
 		case RequestCleanup: // is of no one entity
 		case RaiseNotifications, ProcessNotification, RecordTry, CleanUp, FinishCleanup, RecordCallbacks, RecordReplay, RecordCommand, RecordAnswer, SeedSamples,
-			PostReading: // no client's
+			PostReading, ResendTransmissions: // no client's
 		case IfMatch, Refuse, Recall: // of whatever
 		default:
 			if _, ok := c.(Change); !ok {

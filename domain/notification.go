@@ -24,6 +24,8 @@ type Notification struct {
 	Matched []string `json:"matched,omitempty"`
 	// Open counts the transmissions that have no outcome yet; with the last one's the notification is PROCESSED.
 	Open int `json:"open,omitempty"`
+	// Failed counts the transmissions that were given up: the FAILED and the ESCALATED ones.
+	Failed int `json:"failed,omitempty"`
 	// Partial says that more events follow with transmissions of the notification. Those on record are of the subscriptions up to Upto,
 	// in the order of their names.
 	Partial bool   `json:"partial,omitempty"`
@@ -97,10 +99,19 @@ type Transmission struct {
 	// refused for good.
 	Left    []string `json:"left,omitempty"`
 	Refused []string `json:"refused,omitempty"`
+	// ResentAt is when somebody had the transmission sent again last, in milliseconds since the Unix epoch; 0 for never. TriesBefore is the
+	// number of tries before that.
+	ResentAt    int64 `json:"resentAt,omitempty"`
+	TriesBefore int   `json:"triesBefore,omitempty"`
 }
 
 // IsOpen reports whether the transmission has no outcome yet.
 func (t Transmission) IsOpen() bool { return t.Status == StatusResending }
+
+// IsGivenUp reports whether the transmission did not arrive, and is not tried again.
+func (t Transmission) IsGivenUp() bool {
+	return t.Status == StatusFailed || t.Status == StatusEscalated
+}
 
 // TransmissionRecord is one try; Sent is in milliseconds since the Unix epoch.
 type TransmissionRecord struct {

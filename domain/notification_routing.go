@@ -4,15 +4,18 @@ import "slices"
 
 // Route gives a notification transmissions: while some of them are open, or others follow, it is NEW; else it is PROCESSED.
 func (n Notification) Route(ts []Transmission) Notification {
-	n.Open = 0
+	n.Open, n.Failed = 0, 0
 	return n.routeOn(ts)
 }
 
 // routeOn is Route for transmissions beside those that the notification has.
 func (n Notification) routeOn(ts []Transmission) Notification {
 	for _, t := range ts {
-		if t.IsOpen() {
+		switch {
+		case t.IsOpen():
 			n.Open++
+		case t.IsGivenUp():
+			n.Failed++
 		}
 	}
 	if n.Status == StatusNew && n.Open == 0 && !n.Partial {

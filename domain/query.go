@@ -1,6 +1,9 @@
 package domain
 
-import "iter"
+import (
+	"iter"
+	"time"
+)
 
 // Page is a part of a list: Limit entries from Offset on, newest first. Limit -1 means all.
 type Page struct{ Offset, Limit int }
@@ -54,6 +57,9 @@ type Lists interface {
 	Transmissions(Page, ...Filter) (list []Transmission, total int, err error)
 	// Readings is in the order of their origin.
 	Readings(Page, ...Filter) (list []Reading, total int, err error)
+	// Origins are times of a device's events of core-data, in nanoseconds since the Unix epoch, newest first: of the newest event, and then
+	// of the newest event that is at least apart older than the one before, and so on. There are at most most times.
+	Origins(device string, apart time.Duration, most int) ([]int64, error)
 	// TransmissionIDs are those of one notification's transmissions, in no order.
 	TransmissionIDs(notification string) ([]string, error)
 	// Checkpoint returns the last event that is shown, with its chain hash. A list may move it.

@@ -31,3 +31,27 @@ func (e TransmissionTried) Evolve(s State) {
 func (e TransmissionTried) Subject() Subject {
 	return Subject{e.Topic, e.Transmission.NotificationID, "tried"}
 }
+
+// TransmissionsResent records that somebody has given-up transmissions sent again, with their notifications as they are then.
+type TransmissionsResent struct {
+	Notifications []Notification `json:"notifications"`
+	Transmissions []Transmission `json:"transmissions"`
+}
+
+// Evolve replaces the transmissions and the notifications.
+func (e TransmissionsResent) Evolve(s State) {
+	for _, n := range e.Notifications {
+		s.Notifications.Put(n.ID, n)
+	}
+	for _, t := range e.Transmissions {
+		s.Transmissions.Put(t.ID, t)
+	}
+}
+
+// Subject implements Event: it names the first notification.
+func (e TransmissionsResent) Subject() Subject {
+	if len(e.Notifications) == 0 {
+		return nil
+	}
+	return Subject{e.Notifications[0].topic(), e.Notifications[0].ID, "resent"}
+}

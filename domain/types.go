@@ -71,6 +71,7 @@ var kinds = []kind{
 	// Version 1 was recorded after the command was sent, with its outcome.
 	of[CommandIssued]("command.issued/2"),
 	of[CommandAnswered]("command.answered/1"),
+	of[TransmissionsResent]("transmissions.resent/1"),
 }
 
 type kind struct {

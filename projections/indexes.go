@@ -29,6 +29,7 @@ var (
 		{ID: 0x51, Name: domain.IndexLabel, Values: func(dst []string, d domain.Device) []string { return append(dst, d.Labels...) }},
 		{ID: 0x52, Name: domain.IndexProfile, Values: func(dst []string, d domain.Device) []string { return one(dst, d.ProfileName) }},
 		{ID: 0x53, Name: domain.IndexService, Values: func(dst []string, d domain.Device) []string { return one(dst, d.ServiceName) }},
+		{ID: 0x54, Name: domain.IndexState, Values: domain.Troubled},
 	}
 	watcherIndexes = []fold.Index[domain.ProvisionWatcher]{
 		{ID: 0x78, At: func(w domain.ProvisionWatcher) int64 { return w.Modified }},
@@ -54,6 +55,7 @@ var (
 		{ID: 0x65, Name: fold.Created, At: func(n domain.Notification) int64 { return n.Created }},
 		{ID: 0x66, Name: fold.Written, At: func(domain.Notification) int64 { return 0 }},
 		{ID: 0x67, Name: domain.IndexAcknowledged, Values: acknowledged},
+		{ID: 0x6e, Name: domain.IndexAttention, Values: domain.Attention},
 	}
 	transmissionIndexes = []fold.Index[domain.Transmission]{
 		{ID: 0x68, At: func(t domain.Transmission) int64 { return t.Created }},

@@ -3,6 +3,8 @@ package projections
 import (
 	"fmt"
 	"iter"
+	"math"
+	"time"
 
 	"ledge/domain"
 	"ledge/projections/fold"
@@ -124,6 +126,22 @@ func (v *View) Transmissions(p Page, filters ...Filter) (list []domain.Transmiss
 // Readings lists readings by their origin: all, or by ByDevice, ByResource, IndexDeviceResource, IndexDigest, Between.
 func (v *View) Readings(p Page, filters ...Filter) (list []domain.Reading, total int, err error) {
 	return pageOf(v, readings, p, filters)
+}
+
+// Origins implements domain.Lists. It reads one index entry for each time.
+func (v *View) Origins(device string, apart time.Duration, most int) (times []int64, err error) {
+	own := fold.Filter{Index: domain.IndexDevice, Value: device}
+	err = v.Read(func() error {
+		for before := int64(math.MaxInt64); len(times) < most; before = times[len(times)-1] - int64(apart) {
+			entry, ok, err := fold.NewestUntil(v.View, dataEvents, own, before)
+			if err != nil || !ok {
+				return err
+			}
+			times = append(times, entry.Time())
+		}
+		return nil
+	})
+	return times, err
 }
 
 var _ domain.Lists = (*View)(nil)

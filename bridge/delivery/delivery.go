@@ -89,6 +89,8 @@ func (d *Delivery) follow(group []domain.Recorded) error {
 			}
 		case domain.NotificationProcessed:
 			d.add(e.Transmissions)
+		case domain.TransmissionsResent:
+			d.add(e.Transmissions)
 		case domain.TransmissionTried:
 			if t := e.Transmission; !t.IsOpen() {
 				d.lanes.End(t.Channel.Target(), t.ID)
@@ -129,24 +131,25 @@ func (d *Delivery) item(t domain.Transmission) lanes.Item {
 	}
 	return lanes.Item{
 		ID: t.ID, Endpoint: lanes.Endpoint{Server: t.Channel.Endpoint(), Host: t.Channel.Host, Target: t.Channel.Target()},
-		Entity: t.Entity, Sequence: t.Sequence, Critical: t.Critical, Fixed: t.FixedInterval, Tries: len(t.Records), Limit: t.ResendLimit,
+		Entity: t.Entity, Sequence: t.Sequence, Critical: t.Critical, Fixed: t.FixedInterval, Tries: len(t.Records), Limit: t.LastTry(),
 		Due: now.Add(wait), Since: now.Add(-age(t, now.UnixMilli())),
 	}
 }
 
-// last returns the time of the last try of a transmission, or of its creation, in milliseconds since the Unix epoch.
+// last returns the time of the last try of a transmission, of its creation or of its resend, in milliseconds since the Unix epoch.
 func last(t domain.Transmission) int64 {
-	if n := len(t.Records); n > 0 {
-		return t.Records[n-1].Sent
+	begun, tries := t.Round()
+	if n := len(tries); n > 0 {
+		return tries[n-1].Sent
 	}
-	return t.Created
+	return begun
 }
 
-// age returns the time from the creation of a transmission over its tries to a time in milliseconds since the Unix epoch. A clock that was
-// set back in between makes it shorter, by the time between two tries at the most.
+// age returns the time from the creation of a transmission, or from when it was sent again, over its tries to a time in milliseconds since
+// the Unix epoch. A clock that was set back in between makes it shorter, by the time between two tries at the most.
 func age(t domain.Transmission, to int64) (sum time.Duration) {
-	from := t.Created
-	for _, r := range t.Records {
+	from, tries := t.Round()
+	for _, r := range tries {
 		sum += time.Duration(max(0, r.Sent-from)) * time.Millisecond
 		from = r.Sent
 	}

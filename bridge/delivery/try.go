@@ -84,15 +84,17 @@ func (a *attempt) outcome(err error) domain.RecordTry {
 		err = &outward.Error{Err: refused, Final: true, Reply: true}
 	}
 	left, refused := outward.Recipients(err)
-	c.Refused = append(slices.Clone(c.Refused), refused...)
+	if c.Left, c.Refused = left, append(slices.Clone(c.Refused), refused...); len(left)+len(refused) == 0 {
+		c.Left = t.Left
+	}
 	c.Record.Status, c.Record.Response = domain.StatusFailed, outward.Cut(err.Error())
 	a.Logger.Debug("notification not delivered", "notification", a.n.ID, "subscription", t.SubscriptionName, "error", c.Record.Response)
 
 	tries, escalates := len(t.Records)+1, a.n.Severity == domain.SeverityCritical && a.n.Status != domain.StatusEscalated
 	old := age(t, c.At)
 	told := !t.FixedInterval && age(t, last(t)) >= escalateAfter
-	if !outward.Permanent(err) && tries <= t.ResendLimit && now.Sub(a.since) <= a.GiveUp {
-		c.Status, c.Next, c.Left = domain.StatusResending, now.Add(a.wait(tries, outward.RetryAfter(err))).UnixMilli(), left
+	if !outward.Permanent(err) && tries <= t.LastTry() && now.Sub(a.since) <= a.GiveUp {
+		c.Status, c.Next = domain.StatusResending, now.Add(a.wait(tries-t.TriesBefore, outward.RetryAfter(err))).UnixMilli()
 		switch {
 		case !escalates || t.FixedInterval || told:
 		case old >= escalateAfter:

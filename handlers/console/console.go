@@ -20,6 +20,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers/console/devicesearch"
+	"ledge/handlers/console/silence"
 	"ledge/handlers/console/web"
 	"ledge/handlers/entities"
 	"ledge/handlers/startup"
@@ -75,18 +76,20 @@ type Users interface {
 type Console struct {
 	site    *web.Site
 	listing *devicesearch.Index
+	silent  *silence.Finder
 }
 
 // New returns the console. Close ends it.
 func New(o Options) *Console {
 	o.Accounts, o.Topics, o.Menu, o.Templates = o.Users, Topics, menu, templates
 	site, listing := web.New(o.Options), devicesearch.New(o.State, o.Changes)
+	silent := silence.New(o.State, o.Values, site.Now)
 	reader, history := devices{site, o.State}, history{o.Changes, o.State}
 	histories := historyPages{site, history}
 	values, tags := values{site, o.Values}, tags{site, o.State, o.Notes}
 	for _, pages := range []interface{ Routes() []web.Route }{
-		overviewPage{site, o.State, o.Notes, o.System, o.Ledger},
-		deviceList{reader, listing},
+		overviewPage{site, o.State, o.Notes, o.System, o.Ledger, silent},
+		deviceList{reader, listing, silent},
 		devicePage{reader, values, history, o.DeviceREST},
 		deviceForms{reader, values},
 		deviceImport{reader},
@@ -100,7 +103,7 @@ func New(o Options) *Console {
 		newWatcherPages(site, o.State, o.System),
 		subscriptionPages{tags, o.System, o.Network},
 		subscriptionForms{tags, o.Network},
-		notificationPages{tags},
+		notificationPages{tags, o.Changes},
 		ledgerPages{site, o.Ledger},
 		userPages{site, o.Users, o.Tokens},
 		systemPages{site, o.System, o.Ledger, o.Access},
@@ -109,12 +112,13 @@ func New(o Options) *Console {
 			site.Serve(histories.withRemoved(r))
 		}
 	}
-	return &Console{site, listing}
+	return &Console{site, listing, silent}
 }
 
 // Close ends the live connections.
 func (s *Console) Close() {
 	s.site.Close()
+	s.silent.Close()
 	s.listing.Drop()
 }
 

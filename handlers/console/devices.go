@@ -13,6 +13,7 @@ import (
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/console/devicesearch"
+	"ledge/handlers/console/silence"
 	"ledge/handlers/console/web"
 	"ledge/handlers/entities"
 )
@@ -30,6 +31,7 @@ type devices struct {
 type deviceList struct {
 	devices
 	listing *devicesearch.Index
+	silent  *silence.Finder
 }
 
 func (s deviceList) Routes() []web.Route {
@@ -46,6 +48,7 @@ type devicesData struct {
 	Profiles, Services []web.Option
 	Filtered           bool
 	Path               string
+	Silent             silence.Result
 }
 
 // Get returns a filter.
@@ -53,8 +56,26 @@ func (d devicesData) Get(name string) string { return d.Query.Get(name) }
 
 // States are those to filter by.
 func (devicesData) States() []web.Option {
-	return web.Labelled("", "any", "UNLOCKED", "unlocked", "LOCKED", "locked", "UP", "up", "DOWN", "down", "UNKNOWN", "unknown")
+	return web.Labelled("", "any", "UNLOCKED", "unlocked", "LOCKED", "locked", "UP", "up", "DOWN", "down", "UNKNOWN", "unknown",
+		stateSilent, "silent")
 }
+
+// stateSilent is the filter of devices that are silent for longer than usual. No device has this state.
+const stateSilent = "SILENT"
+
+// Silence is since when a device is silent; nil if it is not, or the list is not of silent devices.
+func (d devicesData) Silence(name string) *silence.Silence {
+	if one, ok := d.Silent.Devices[name]; ok {
+		return &one
+	}
+	return nil
+}
+
+// OnlySilent reports whether the list is of silent devices.
+func (d devicesData) OnlySilent() bool { return d.Get("state") == stateSilent }
+
+// Looking reports whether the list is of silent devices and it is not known yet which these are.
+func (d devicesData) Looking() bool { return d.OnlySilent() && !d.Silent.Known }
 
 // Sorts are the orders.
 func (devicesData) Sorts() []web.Option {
@@ -77,11 +98,18 @@ func (s deviceList) listDevices(c *gin.Context, status int, message string) erro
 		q.Del("sort")
 	}
 	d := devicesData{Query: q}
-	var err error
-	d.Result, err = s.listing.Find(c.Request.Context(), devicesearch.Query{
+	query := devicesearch.Query{
 		Words: strings.Fields(strings.ToLower(q.Get("q"))), Label: q.Get("label"), Profile: q.Get("profile"), Service: q.Get("service"),
 		State: strings.ToUpper(q.Get("state")), Sort: q.Get("sort"), After: q.Get("after"), Before: q.Get("before"), Limit: web.PageRows,
-	})
+	}
+	var err error
+	if query.State == stateSilent {
+		if d.Silent, err = s.silent.Find(c.Request.Context()); err != nil {
+			return err
+		}
+		query.State, query.Only = "", func(name string) bool { return d.Silence(name) != nil }
+	}
+	d.Result, err = s.listing.Find(c.Request.Context(), query)
 	if err == nil {
 		d.Profiles, d.Services, err = s.pickers()
 	}

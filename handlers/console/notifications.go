@@ -1,11 +1,14 @@
 package console
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -18,7 +21,10 @@ import (
 const mostExamined = 500
 
 // notificationPages are the pages of notifications.
-type notificationPages struct{ tags }
+type notificationPages struct {
+	tags
+	changes Changes
+}
 
 func (s notificationPages) Routes() []web.Route {
 	return []web.Route{
@@ -26,20 +32,32 @@ func (s notificationPages) Routes() []web.Route {
 		web.Get("/notifications/+send", domain.MayChange, s.showSendNotification),
 		web.Post("/notifications/+send", domain.MayChange, s.sendNotification),
 		web.Get("/notifications/:id", domain.MayRead, s.Share(s.notification)),
+		web.Post("/notifications/+acknowledge", domain.MayChange, s.acknowledgeShown),
 		web.Post("/notifications/:id/acknowledge", domain.MayChange, s.acknowledge),
+		web.Post("/notifications/:id/resend", domain.MayChange, s.resend),
 		web.Post("/notifications/:id/delete", domain.MayChange, s.deleteNotification),
 	}
 }
 
+// notificationRow is a notification in the list, with the results of its deliveries.
+type notificationRow struct {
+	domain.Notification
+	Title, Deliveries string
+}
+
 type notificationsData struct {
-	Notifications []domain.Notification
+	Notifications []notificationRow
 	Pager         web.Pager
 	Query         url.Values
 	Examined      int
+	Searched      bool // the rows were searched for a severity
 	Period        web.Period
 
 	CategoriesInUse, LabelsInUse []web.Option
 }
+
+// Open reports whether the list is of notifications that are not acknowledged.
+func (d notificationsData) Open() bool { return d.Get("ack") == "false" && len(d.Notifications) > 0 }
 
 // Get returns a filter.
 func (d notificationsData) Get(name string) string { return d.Query.Get(name) }
@@ -54,6 +72,14 @@ func (notificationsData) Statuses() []web.Option {
 	return web.Labelled("", "any", domain.StatusNew, "new", domain.StatusProcessed, "processed", domain.StatusEscalated, "escalated")
 }
 
+// deliveryFailed is the filter of notifications with deliveries that were given up.
+const deliveryFailed = "failed"
+
+// Deliveries are the results of deliveries to choose from.
+func (notificationsData) Deliveries() []web.Option {
+	return web.Labelled("", "any", deliveryFailed, "failed")
+}
+
 // Acks are the answers to whether a notification is acknowledged.
 func (notificationsData) Acks() []web.Option {
 	return web.Labelled("", "any", "true", "acknowledged", "false", "not acknowledged")
@@ -64,7 +90,13 @@ func (s notificationPages) notifications(c *gin.Context) error {
 	var err error
 	if d.Period.Status() == http.StatusOK {
 		var total int
-		if d.Notifications, total, d.Examined, err = s.findNotifications(c, d.Period); err != nil {
+		_, severity := attentionFilters(c)
+		d.Searched = severity != ""
+		var found []domain.Notification
+		if found, total, d.Examined, err = s.findNotifications(c, d.Period); err == nil {
+			d.Notifications, err = s.notificationRows(c, found)
+		}
+		if err != nil {
 			return s.FailList(c, err)
 		}
 		d.Pager = web.PagerOf(c, total, d.Examined)
@@ -73,6 +105,72 @@ func (s notificationPages) notifications(c *gin.Context) error {
 		return err
 	}
 	return s.Show(c, d.Period.Status(), "notifications", web.Page{Title: "Notifications", Live: "notifications&transmissions", Data: d})
+}
+
+// notificationRows adds titles and the counts of transmissions. It reads a counter of an index and one event for each notification.
+func (s notificationPages) notificationRows(c *gin.Context, list []domain.Notification) ([]notificationRow, error) {
+	view, done := s.notes()
+	defer done()
+	rows := make([]notificationRow, len(list))
+	for i, n := range list {
+		own := domain.Filter{Index: domain.IndexNotification, Value: n.ID}
+		_, total, err := view.Lists.Keys(domain.ListTransmissions, domain.Page{}, own)
+		if err != nil {
+			return nil, err
+		}
+		rows[i] = notificationRow{n, s.titleOf(c.Request.Context(), n), countDeliveries(total, n.Failed, n.Open)}
+	}
+	return rows, nil
+}
+
+// countDeliveries says how many of some transmissions were sent, failed, and wait.
+func countDeliveries(total, failed, waiting int) string {
+	var parts []string
+	for _, one := range []struct {
+		n    int
+		word string
+	}{{total - failed - waiting, "sent"}, {failed, "failed"}, {waiting, "waiting"}} {
+		if one.n > 0 {
+			parts = append(parts, fmt.Sprint(one.n, " ", one.word))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// titleOf returns the device change in words, such as "gate-cam-1 locked by anna", or else the description.
+func (s notificationPages) titleOf(ctx context.Context, n domain.Notification) string {
+	if n.Cause == 0 {
+		return n.Description
+	}
+	r, ok, err := s.changes.At(ctx, n.Cause)
+	if !ok || err != nil { // it is in an archive
+		return n.Description
+	}
+	return describeChange(r)
+}
+
+// describeChange describes the change of a device, with its author.
+func describeChange(r domain.Recorded) string {
+	subject := r.Event.Subject()
+	if len(subject) < 3 {
+		return ""
+	}
+	verbs := []string{}
+	if e, ok := r.Event.(domain.DevicePatched); ok {
+		for _, one := range []struct{ field, value, verb string }{
+			{"adminState", domain.StateLocked, "locked"}, {"adminState", domain.StateUnlocked, "unlocked"},
+			{"operatingState", domain.StateDown, "set DOWN"}, {"operatingState", domain.StateUp, "set UP"},
+			{"operatingState", domain.StateUnknown, "set UNKNOWN"},
+		} {
+			if string(e.Changes[one.field].Is) == strconv.Quote(one.value) {
+				verbs = append(verbs, one.verb)
+			}
+		}
+	}
+	if len(verbs) == 0 {
+		verbs = append(verbs, subject[2])
+	}
+	return fmt.Sprintf("%s %s by %s", subject[1], strings.Join(verbs, ", "), strings.TrimPrefix(r.Actor, "user:"))
 }
 
 // rowOfNotification returns what a list shows of a notification.
@@ -86,10 +184,8 @@ func (s notificationPages) findNotifications(c *gin.Context, during web.Period) 
 	if during.Given() {
 		filters = append(filters, domain.Between(during.First.UnixMilli(), during.Last.UnixMilli()))
 	}
-	if ack := web.FilterText(c, "ack"); ack == "true" || ack == "false" {
-		filters = append(filters, domain.Filter{Index: domain.IndexAcknowledged, Value: domain.Acknowledged, Without: ack == "false"})
-	}
-	severity := web.FilterText(c, "severity")
+	attention, severity := attentionFilters(c)
+	filters = append(filters, attention...)
 	for examined < mostExamined && len(found) < web.PageRows {
 		page := domain.Page{Offset: web.Offset(c) + examined, Limit: web.PageRows - len(found)}
 		rows, n, err := web.List(s.Memory(c), s.notes, entities.Notifications, page, filters, rowOfNotification)
@@ -106,6 +202,31 @@ func (s notificationPages) findNotifications(c *gin.Context, during web.Period) 
 	return found, total, examined, nil
 }
 
+// attentionFilters are the filters by acknowledgement, by failed delivery and by severity. severity is the one to look for in the rows: the
+// only index by severity has the CRITICAL notifications that are not acknowledged.
+func attentionFilters(c *gin.Context) (filters []domain.Filter, severity string) {
+	add := func(index, value string, without bool) {
+		filters = append(filters, domain.Filter{Index: index, Value: value, Without: without})
+	}
+	ack, failed := web.FilterText(c, "ack"), web.FilterText(c, "delivery") == deliveryFailed
+	severity = web.FilterText(c, "severity")
+	open := ack == "false"
+	if open && severity == domain.SeverityCritical {
+		add(domain.IndexAttention, domain.AttentionCriticalOpen, false)
+		severity = ""
+	}
+	switch {
+	case failed && open:
+		add(domain.IndexAttention, domain.AttentionFailedOpen, false)
+	case failed:
+		add(domain.IndexAttention, domain.AttentionFailed, false)
+	}
+	if ack == "true" || open && len(filters) == 0 {
+		add(domain.IndexAcknowledged, domain.Acknowledged, open)
+	}
+	return filters, severity
+}
+
 // transmissionView is a transmission as the API shows it to the user: what receivers have answered is not for every role.
 type transmissionView struct {
 	ID               string                      `json:"id"`
@@ -116,8 +237,12 @@ type transmissionView struct {
 	Status           string                      `json:"status"`
 }
 
+// MayResend reports whether the transmission was given up, so that it can be sent again.
+func (v transmissionView) MayResend() bool { return domain.Transmission{Status: v.Status}.IsGivenUp() }
+
 type notificationData struct {
 	Notification  domain.Notification
+	Title         string
 	Transmissions []transmissionView
 	Total         int
 	// Test reports whether the user has sent it as a test from the page of a subscription.
@@ -188,7 +313,7 @@ func (s notificationPages) notification(c *gin.Context) error {
 	s.Memory(c).Release()
 	return s.Show(c, http.StatusOK, "notification", web.Page{
 		Title: "Notification", Live: "notifications&transmissions", Message: a.Message, Left: k.Note(web.APIPath("notification/id/", id)),
-		Data: notificationData{n, transmissions, got.Total, c.Query("test") != ""},
+		Data: notificationData{n, s.titleOf(c.Request.Context(), n), transmissions, got.Total, c.Query("test") != ""},
 	})
 }
 
@@ -199,6 +324,24 @@ func (s notificationPages) acknowledge(c *gin.Context) error {
 	}
 	a := s.Call(c, notificationsService, http.MethodPut, web.APIPath("notification/"+verb+"/ids/", id), nil)
 	return s.Finish(c, a, "/notifications/"+url.PathEscape(id), "%s", notice)
+}
+
+// acknowledgeShown acknowledges the notifications of a page of the list.
+func (s notificationPages) acknowledgeShown(c *gin.Context) error {
+	ids := c.PostFormArray("id")
+	if len(ids) == 0 || len(ids) > web.PageRows {
+		text := fmt.Sprintf("The form has %d notifications; send 1 to %d.", len(ids), web.PageRows)
+		return s.ShowError(c, http.StatusUnprocessableEntity, text)
+	}
+	a := s.Call(c, notificationsService, http.MethodPut, web.APIPath("notification/acknowledge/ids/", strings.Join(ids, ",")), nil)
+	return s.Finish(c, a, "/notifications?ack=false", "Acknowledged: %d.", len(ids))
+}
+
+// resend has one transmission of the notification sent again.
+func (s notificationPages) resend(c *gin.Context) error {
+	path := web.APIPath("transmission/id/", c.PostForm("transmission")) + "/resend"
+	a := s.Call(c, notificationsService, http.MethodPost, path, nil)
+	return s.Finish(c, a, "/notifications/"+url.PathEscape(c.Param("id")), "The notification is sent again.")
 }
 
 func (s notificationPages) deleteNotification(c *gin.Context) error {

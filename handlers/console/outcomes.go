@@ -5,11 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/gin-gonic/gin"
-
 	"ledge/domain"
 	"ledge/handlers/console/web"
-	"ledge/handlers/entities"
 	"ledge/handlers/noticed"
 )
 
@@ -17,8 +14,6 @@ const (
 	// outcomeLook is how many transmissions are read for each channel of a subscription, to say how it does. For all channels of one
 	// subscription it is at most mostOutcomeLook.
 	outcomeLook, mostOutcomeLook = 5, 20
-	// mostLooked bounds the subscriptions whose transmissions the overview reads.
-	mostLooked = 50
 )
 
 // outcome is what came of the latest messages to a channel: the last Failed of Of messages have failed.
@@ -96,43 +91,21 @@ func outcomes(sub domain.Subscription, latest []domain.Transmission, role domain
 // lastTry is the last try of a transmission that was tried.
 func lastTry(t domain.Transmission) domain.TransmissionRecord { return t.Records[len(t.Records)-1] }
 
+// outcomeLimit is how many of the latest transmissions of a subscription its outcomes are of, in the list and on its page.
+func outcomeLimit(sub domain.Subscription) int {
+	return min(outcomeLook*len(sub.Channels), mostOutcomeLook)
+}
+
 // worst reads the latest transmissions of a subscription. It returns the outcome of the channel with the most failures.
 func worst(lists domain.Lists, sub domain.Subscription, role domain.Role) (w outcome, err error) {
-	look := min(outcomeLook*len(sub.Channels), mostOutcomeLook)
-	latest, _, err := lists.Transmissions(domain.Page{Limit: look}, domain.Filter{Index: domain.IndexSubscription, Value: sub.Name})
+	own := domain.Filter{Index: domain.IndexSubscription, Value: sub.Name}
+	latest, _, err := lists.Transmissions(domain.Page{Limit: outcomeLimit(sub)}, own)
 	for _, o := range outcomes(sub, latest, role) {
 		if cmp.Or(cmp.Compare(o.Failed, w.Failed), cmp.Compare(o.GivenUp, w.GivenUp), cmp.Compare(o.Of, w.Of)) > 0 {
 			w = o
 		}
 	}
 	return w, err
-}
-
-// losing is a subscription whose last messages were given up.
-type losing struct {
-	Name string
-	outcome
-}
-
-// findLosing finds the subscriptions whose last messages were given up, among those that have changed last.
-func (s overviewPage) findLosing(c *gin.Context, d *overviewData, role domain.Role) error {
-	subs, total, err := web.List(s.Memory(c), s.state, entities.Subscriptions, domain.Page{Limit: mostLooked}, nil, web.CutRow)
-	if err != nil {
-		return err
-	}
-	d.Unlooked = total - len(subs)
-	notes, end := s.notes()
-	defer end()
-	for _, sub := range subs {
-		w, err := worst(notes.Lists, sub, role)
-		if err != nil {
-			return err
-		}
-		if w.GivenUp > 0 {
-			d.Losing = append(d.Losing, losing{sub.Name, w})
-		}
-	}
-	return nil
 }
 
 // sent is a transmission in the list of a subscription.

@@ -13,6 +13,7 @@ import (
 	"ledge/domain"
 	"ledge/domain/eventlog"
 	"ledge/handlers"
+	"ledge/handlers/console/silence"
 	"ledge/handlers/console/web"
 	"ledge/handlers/entities"
 )
@@ -23,6 +24,7 @@ type overviewPage struct {
 	state, notes entities.Reader
 	system       System
 	ledger       Ledger
+	silent       *silence.Finder
 }
 
 func (s overviewPage) Routes() []web.Route {
@@ -31,13 +33,13 @@ func (s overviewPage) Routes() []web.Route {
 
 type overviewData struct {
 	Devices, Profiles, Subscriptions int
+	Concerns                         []concern
+	Looking                          bool // for silent devices: it is not known yet whether there are any
 	Status                           Status
 	Waiting                          int
 	More                             bool // more is waiting than Waiting says
 	Failing                          []failing
 	MoreFailing                      int
-	Losing                           []losing
-	Unlooked                         int // subscriptions that Losing leaves out
 	Changes                          LogSpan
 	Verified                         uint64 // of the changes
 	Verification                     Verification
@@ -52,9 +54,6 @@ type failing struct {
 	Subscription string
 }
 
-// Well reports whether nothing wants an operator.
-func (d overviewData) Well() bool { return len(d.Status.Troubles)+len(d.Failing)+len(d.Losing) == 0 }
-
 // Hidden reports whether the answer is hidden from the user.
 func (f failing) Hidden() bool { return f.Why == domain.HiddenAnswer }
 
@@ -66,7 +65,7 @@ type recentChange struct {
 }
 
 const (
-	mostFailing = 10
+	mostFailing = web.PageRows
 	mostRecent  = 8
 	// recentLook bounds the events that are read for the recent changes.
 	recentLook = 200
@@ -83,7 +82,8 @@ func (s overviewPage) overview(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.Show(c, http.StatusOK, "overview", web.Page{Title: "Overview", Live: "devices&profiles&subscriptions&transmissions&ledger=changes", Data: d})
+	const live = "devices&profiles&subscriptions&notifications&transmissions&ledger=changes"
+	return s.Show(c, http.StatusOK, "overview", web.Page{Title: "Overview", Live: live, Data: d})
 }
 
 func (s overviewPage) overviewData(c *gin.Context, role domain.Role) (d overviewData, err error) {
@@ -94,10 +94,10 @@ func (s overviewPage) overviewData(c *gin.Context, role domain.Role) (d overview
 	if err := s.findFailing(&d, role); err != nil {
 		return d, err
 	}
-	if err := s.findLosing(c, &d, role); err != nil {
+	d.Changes, d.Verification = s.ledger.Logs()[0], s.ledger.Verification()
+	if err := s.findConcerns(c.Request.Context(), &d, role); err != nil {
 		return d, err
 	}
-	d.Changes, d.Verification = s.ledger.Logs()[0], s.ledger.Verification()
 	for _, r := range d.Verification.Reports {
 		if r.Name == d.Changes.Name {
 			d.Verified = r.Last

@@ -32,6 +32,7 @@ func (s subscriptionPages) Routes() []web.Route {
 		web.Post("/subscriptions/:name/delete", domain.MayChange, s.deleteSubscription),
 		web.Post("/subscriptions/:name/test", domain.MayChange, s.testSubscription),
 		web.Post("/subscriptions/:name/try", domain.MayChange, s.trySubscription),
+		web.Post("/subscriptions/:name/resend", domain.MayChange, s.resendFailed),
 		web.Post("/subscriptions/:name/replay", domain.MayChange, s.replaySubscription),
 	}
 }
@@ -118,6 +119,11 @@ type subscriptionData struct {
 	Unseen []string
 }
 
+// MayReplay reports whether a replay has a channel: it sends over ZeroMQ only.
+func (d subscriptionData) MayReplay() bool {
+	return slices.ContainsFunc(d.Channels, func(v channelView) bool { return v.Type == domain.ChannelZeroMQ })
+}
+
 // Matched reports whether a notification has matched, tests aside.
 func (d subscriptionData) Matched() bool {
 	return slices.ContainsFunc(d.Recent, func(one sent) bool { return !one.Test })
@@ -176,7 +182,8 @@ func (s subscriptionPages) readOutcomes(c *gin.Context, d *subscriptionData) err
 		return err
 	}
 	d.Recent, d.Unseen = sentOf(notes.State, latest, u.Role), unseen(notes, d.Subscription)
-	d.Channels, err = s.channelViews(c, notes, d.Subscription.Channels, outcomes(d.Subscription, latest, u.Role))
+	counted := latest[:min(len(latest), outcomeLimit(d.Subscription))]
+	d.Channels, err = s.channelViews(c, notes, d.Subscription.Channels, outcomes(d.Subscription, counted, u.Role))
 	return err
 }
 
@@ -283,10 +290,9 @@ func (s subscriptionPages) trySubscription(c *gin.Context) error {
 	return s.Done(c, to, "The endpoints are tried now. %d %s waiting; the result is below.", waited, map[bool]string{true: "transmission was", false: "transmissions were"}[waited == 1])
 }
 
-// replaySubscription sends the messages since a time again.
-func (s subscriptionPages) replaySubscription(c *gin.Context) error {
-	name := c.Param("name")
-	from := strings.TrimSpace(c.PostForm("from"))
+// sinceForm returns the query of a replay or a resend: from the time in an input on, 1,000 messages at the most.
+func sinceForm(c *gin.Context, input string) url.Values {
+	from := strings.TrimSpace(c.PostForm(input))
 	if at, _, wrong := web.ReadTime(from); wrong == "" {
 		from = at.Format(time.RFC3339)
 	}
@@ -294,6 +300,34 @@ func (s subscriptionPages) replaySubscription(c *gin.Context) error {
 	if from != "" {
 		q.Set("from", from)
 	}
+	return q
+}
+
+// resendFailed sends the messages again that were given up since a time.
+func (s subscriptionPages) resendFailed(c *gin.Context) error {
+	name := c.Param("name")
+	path := web.APIPath("transmission/subscription/name/", name) + "/resend?" + sinceForm(c, "since").Encode()
+	a := s.Call(c, notificationsService, http.MethodPost, path, nil)
+	var got struct {
+		Resend struct {
+			Count, Skipped int
+			More           bool
+		} `json:"resend"`
+	}
+	_ = json.Unmarshal(a.Body, &got) // a refusal has none
+	more := ""
+	if n := got.Resend.Skipped; n > 0 {
+		more = fmt.Sprintf(" Skipped: %d, which have 100 tries, or whose channel is gone.", n)
+	}
+	if got.Resend.More {
+		more += " There are more; send again."
+	}
+	return s.Finish(c, a, "/subscriptions/"+url.PathEscape(name), "Sent again: %d.%s The result is below.", got.Resend.Count, more)
+}
+
+// replaySubscription sends the messages since a time again.
+func (s subscriptionPages) replaySubscription(c *gin.Context) error {
+	name, q := c.Param("name"), sinceForm(c, "from")
 	a := s.Call(c, notificationsService, http.MethodPost, web.APIPath("subscription/name/", name)+"/replay?"+q.Encode(), nil)
 	var got struct {
 		Replay struct {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"ledge/domain"
 )
@@ -163,6 +164,7 @@ func (l lists) Devices(p domain.Page, fs ...domain.Filter) ([]domain.Device, int
 	return page("devices", l.state.Devices, p, fs, func(d domain.Device) entry {
 		return entry{modified: d.Modified, indexes: map[string][]string{
 			domain.IndexLabel: d.Labels, domain.IndexProfile: {d.ProfileName}, domain.IndexService: {d.ServiceName},
+			domain.IndexState: domain.Troubled(nil, d),
 		}}
 	})
 }
@@ -200,6 +202,7 @@ func (l lists) Notifications(p domain.Page, fs ...domain.Filter) ([]domain.Notif
 		return entry{d.Modified, map[string][]string{
 			domain.IndexLabel: d.Labels, domain.IndexCategory: {d.Category}, domain.IndexStatus: {d.Status},
 			domain.IndexSubscription: d.Matched, domain.IndexAcknowledged: acknowledged, domain.IndexTime: nil,
+			domain.IndexAttention: domain.Attention(nil, d),
 		}, d.Created}
 	})
 }
@@ -228,6 +231,16 @@ func (l lists) Readings(p domain.Page, fs ...domain.Filter) ([]domain.Reading, i
 			domain.IndexDeviceResource: {domain.DeviceResourceKey(d.Device, d.Resource)}, domain.IndexTime: nil,
 		}, d.Origin}
 	})
+}
+
+func (l lists) Origins(device string, apart time.Duration, most int) (times []int64, err error) {
+	all, _, err := l.DataEvents(domain.Page{Limit: -1}, domain.Filter{Index: domain.IndexDevice, Value: device})
+	for _, e := range all {
+		if n := len(times); n < most && (n == 0 || e.Origin <= times[n-1]-int64(apart)) {
+			times = append(times, e.Origin)
+		}
+	}
+	return times, err
 }
 
 func (l lists) TransmissionIDs(notification string) (ids []string, _ error) {

@@ -25,7 +25,9 @@ func exemplary(tb testing.TB, change func(*handlers.Options)) (http.Handler, []*
 		ID: "1cf4a2f6-5566-4d14-a992-79fbb18d8d4b", NotificationID: "6877ff35-5566-5d14-a992-79fbb18d8d4a", SubscriptionName: "s-1",
 		Channel: domain.Channel{Type: "ZeroMQ", Host: "*", Port: 5563, Topic: "t"}, Status: "SENT", Created: 2,
 	}
-	f.notices.Given(tb, domain.ProcessNotification{ID: sent.NotificationID, Transmissions: []domain.Transmission{sent}})
+	failed := sent
+	failed.ID, failed.Status = "1cf4a2f6-5566-4d14-a992-79fbb18d8d4c", "FAILED"
+	f.notices.Given(tb, domain.ProcessNotification{ID: sent.NotificationID, Transmissions: []domain.Transmission{sent, failed}})
 	return f, []*handlerstest.Log{f.events, f.notices}
 }
 

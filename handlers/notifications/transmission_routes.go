@@ -28,6 +28,8 @@ func (s service) transmissionRoutes() []handlers.Route {
 		{Method: "GET", Path: "/transmission/subscription/name/:name", Right: domain.MayRead, Handle: ofSubscription},
 		{Method: "GET", Path: "/transmission/notification/id/:id", Right: domain.MayRead, Handle: list(domain.IndexNotification, "id")},
 		{Method: "GET", Path: "/transmission/id/:id", Right: domain.MayRead, Handle: handlers.WithID(s.API, get)},
+		{Method: "POST", Path: "/transmission/id/:id/resend", Right: domain.MayChange, Handle: resender{s}.resend},
+		{Method: "POST", Path: "/transmission/subscription/name/:name/resend", Right: domain.MayChange, Handle: resender{s}.resendFailed},
 	}
 }
 

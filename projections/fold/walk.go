@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
+	"math"
 )
 
 // What is here reads what lists show. It is for f of [View.Read].
@@ -28,6 +29,23 @@ func (t *Table[S]) Walk(v *View, filters ...Filter) (iter.Seq[Entry], error) {
 		return nil, err
 	}
 	return asEntries(s.passing(v.rows, true, 0)), nil
+}
+
+// NewestUntil returns the newest entry that an index has at a value until a time, which is included.
+func NewestUntil[S any](v *View, t *Table[S], filter Filter, until int64) (e Entry, ok bool, err error) {
+	x, err := t.find(filter)
+	if err != nil {
+		return e, false, err
+	}
+	s := span{prefix: appendRange(nil, x.ID, filter.Value)}
+	if until < math.MaxInt64 {
+		s.to = appendTime(nil, until+1)
+	}
+	r := s.read(v.rows, false)
+	if r.key == nil {
+		return e, false, nil
+	}
+	return Entry{bytes.Clone(r.suffix())}, true, nil
 }
 
 // WrittenSince yields the entries of the index [Written] from a sequence on.

@@ -66,6 +66,8 @@ func changeOf(e domain.Event) web.Change {
 		return web.Change{Topic: "readings", Name: e.Event.Device}
 	case domain.DataEventsRemoved:
 		return web.Change{Topic: "readings"}
+	case domain.TransmissionsResent:
+		return web.Change{Topic: "transmissions"}
 	case domain.TransmissionTried:
 		return web.Change{Topic: "transmissions", Name: e.Transmission.NotificationID}
 	}

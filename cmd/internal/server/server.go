@@ -79,6 +79,7 @@ type Server struct {
 	admin         *admin.Socket // nil if this system has none
 	instance      string        // id of this run, in the header that ends loops
 	meters        *metrics.Meters
+	forecast      *datadir.Forecast  // of the free disk space
 	bus           *bus.Bus           // the NATS server for clients; nil if it is off
 	messagePorts  map[string]string  // the addresses at which the bus listens for clients of redis and mqtt
 	readings      *edgex.Readings    // of EdgeX's message bus; nil without a bus
@@ -198,7 +199,8 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	p.meters = metrics.Open(p.meterOptions())
 	p.Node.Store.Observe(p.meters.ObserveAppends())
 	p.inBackground(p.Remover.Workers()...)
-	p.inBackground(p.watch, spare.Run, p.meters.CountDeliveries, p.transparency.KeepUp)
+	p.forecast = datadir.NewForecast(p.Node.Store.FreeBytes, uint64(p.Config.ReadingsReserve()))
+	p.inBackground(p.watch, spare.Run, p.meters.CountDeliveries, p.transparency.KeepUp, p.forecast.Run)
 	p.running.Store(true)
 	p.servers.serve()
 	p.inBackground(append(publishEvents(p), takeReadings(p))...)
@@ -304,5 +306,5 @@ func (p *Server) warnings() (list []string) {
 		list = append(list, reason)
 	}
 	writable := datadir.WorldWritable(p.Config.Paths().Written()...)
-	return slices.Concat(list, p.Remover.Warnings(), p.bus.Warnings(), p.registry.Warnings(), writable)
+	return slices.Concat(list, p.forecast.Warnings(), p.Remover.Warnings(), p.bus.Warnings(), p.registry.Warnings(), writable)
 }

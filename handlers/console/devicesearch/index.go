@@ -272,6 +272,7 @@ type Query struct {
 	Sort                           string // one of Sorts; with a minus before it the other way round
 	After, Before                  string // a cursor: the name of a device, and, after a dot, its key in the order
 	Limit                          int
+	Only                           func(name string) bool // keeps a device; nil: all
 }
 
 // Result is a page of devices.
@@ -342,7 +343,8 @@ func (q *Query) order() (compare func(a, b *Device) int, down bool) {
 
 func (q *Query) matches(l *Device) bool {
 	if q.Profile != "" && l.Profile != q.Profile || q.Service != "" && l.Service != q.Service ||
-		q.State != "" && l.AdminState != q.State && l.OperatingState != q.State || q.Label != "" && !slices.Contains(l.Labels, q.Label) {
+		q.State != "" && l.AdminState != q.State && l.OperatingState != q.State || q.Label != "" && !slices.Contains(l.Labels, q.Label) ||
+		q.Only != nil && !q.Only(l.Name) {
 		return false
 	}
 	for _, word := range q.Words {
