@@ -79,7 +79,8 @@ type Past struct {
 type Former struct {
 	Key      string
 	Revision uint64
-	Entity   any // of the type of the list
+	Modified int64               // the time that lists are sorted by
+	Entity   func() (any, error) // reads it; it is of the type of the list
 }
 
 // View is one consistent look at the state: single entities in State, lists in Lists.

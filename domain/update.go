@@ -46,6 +46,9 @@ func After[T any](u Update, entity T) T {
 	return entity
 }
 
+// ModifiedOf returns the modified time of an entity, in milliseconds since the Unix epoch.
+func ModifiedOf(entity any) int64 { return reflect.ValueOf(entity).FieldByName("Modified").Int() }
+
 // Before is the inverse of [After].
 func Before[T any](u Update, entity T) T { return applied(u.Changes, entity, true) }
 

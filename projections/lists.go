@@ -63,7 +63,7 @@ func (v *View) readKeys(list string, past *fold.Past, p Page, filters []Filter) 
 func asFormer(list iter.Seq[domain.Former]) iter.Seq[fold.Former] {
 	return func(yield func(fold.Former) bool) {
 		for f := range list {
-			if !yield(fold.Former{Name: f.Key, Seq: f.Revision, Entity: f.Entity}) {
+			if !yield(fold.Former{Name: f.Key, Seq: f.Revision, At: f.Modified, Entity: f.Entity}) {
 				return
 			}
 		}

@@ -18,9 +18,9 @@ const _ = uint(natsblock.MaxRecord - maxPayload - 1<<20)
 
 const (
 	// readChunk and oneChunk are how many bytes of a block file are read at a time: for many events, and for one. An event
-	// that is kept in memory keeps its chunk.
+	// that is kept in memory keeps its chunk. From a remembered offset on one event is most often in the first chunk.
 	readChunk = 256 << 10
-	oneChunk  = 64 << 10
+	oneChunk  = 2 * offsetBytes
 )
 
 // errRecord says that a block has another layout than expected, or that the record that is due is not in it. Retention may have
@@ -58,7 +58,7 @@ func (l *logFiles) blockReader(from, to uint64, chunk int) *blockReader {
 var singles = sync.Pool{New: func() any { return new(blockReader) }}
 
 // mostRoom is the largest buffer that singles keep, in bytes: an event can be larger than a chunk.
-const mostRoom = 4 * oneChunk
+const mostRoom = 256 << 10
 
 // readNear reads a few messages from one sequence to another, both included. If a read has passed them before, it begins near them, and reads
 // one block file and no folder. It returns fewer messages if one cannot be read.
@@ -89,8 +89,8 @@ func (l *logFiles) readNear(ctx context.Context, from, to uint64) (found []Messa
 
 const (
 	// offsetBytes is the distance in a block between two messages whose offsets are remembered.
-	offsetBytes = 32 << 10
-	// mostOffsetBlocks is the number of blocks whose offsets are remembered: some 4 KiB for each. With one more, all are forgotten.
+	offsetBytes = 8 << 10
+	// mostOffsetBlocks is the number of blocks whose offsets are remembered: some 16 KiB for each. With one more, all are forgotten.
 	mostOffsetBlocks = 256
 )
 
@@ -296,7 +296,8 @@ func (l *logFiles) unread(seq uint64, failed error) error {
 	return fmt.Errorf("%s: %w", l.name, failed)
 }
 
-// fieldsAtATime is for how many headers there is room at once.
+// fieldsAtATime is the largest number of headers for which there is room at once. The first message has room for its own, and then the room
+// doubles.
 const fieldsAtATime = 256
 
 // parser makes messages of records.
@@ -332,7 +333,7 @@ func (p *parser) headers(block, subject string) (Header, bool) {
 	}
 	most := strings.Count(text, "\n") + mostLeftOut
 	if cap(p.room)-len(p.room) < most {
-		p.room = make(Header, 0, max(most, fieldsAtATime))
+		p.room = make(Header, 0, max(most, min(2*cap(p.room), fieldsAtATime)))
 	}
 	h := p.room[len(p.room) : len(p.room) : len(p.room)+most]
 	highest := ""

@@ -268,22 +268,24 @@ func (l *logReader) decodePage(link *linker, p page, from uint64) decoded {
 	return d
 }
 
-// events decodes messages into as many events, in equal parts on all processors. It returns how many come before the
-// first fault, and that fault.
+// events decodes messages into as many events, in equal parts on all processors, the last part in this goroutine. It returns how many come
+// before the first fault, and that fault.
 func (l *logReader) events(messages []Message, events []domain.Recorded) (n int, err error) {
 	parts := min(runtime.GOMAXPROCS(0), 1+len(messages)/fewEvents)
 	ends, faults := make([]int, parts), make([]error, parts)
-	var all sync.WaitGroup
-	for part := range parts {
-		i, end := part*len(messages)/parts, (part+1)*len(messages)/parts
-		all.Go(func() {
-			for ; i < end && faults[part] == nil; i++ {
-				if events[i].Event, faults[part] = l.event(messages[i]); faults[part] != nil {
-					ends[part] = i
-				}
+	decodePart := func(part int) {
+		end := (part + 1) * len(messages) / parts
+		for i := part * len(messages) / parts; i < end && faults[part] == nil; i++ {
+			if events[i].Event, faults[part] = l.event(messages[i]); faults[part] != nil {
+				ends[part] = i
 			}
-		})
+		}
 	}
+	var all sync.WaitGroup
+	for part := range parts - 1 {
+		all.Go(func() { decodePart(part) })
+	}
+	decodePart(parts - 1)
 	all.Wait()
 	for part, err := range faults {
 		if err != nil {

@@ -196,13 +196,7 @@ func (l pastLists) Keys(list string, p domain.Page, filters ...domain.Filter) (k
 	if err := l.extendTo(l.now); err != nil {
 		return nil, 0, err
 	}
-	var failed error
-	past := domain.Past{Seq: l.asOf, Former: l.entities(func(err error) { failed = err })}
-	keys, total, err = l.now.Lists.KeysAsOf(list, past, p, filters...)
-	if failed != nil {
-		return nil, 0, failed
-	}
-	return keys, total, err
+	return l.now.Lists.KeysAsOf(list, domain.Past{Seq: l.asOf, Former: l.entities()}, p, filters...)
 }
 
 // overlaid is a table as an overlay shows it.

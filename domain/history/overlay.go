@@ -25,6 +25,7 @@ type overlay struct {
 type former struct {
 	text     []byte // JSON; nil if there was none
 	revision uint64
+	modified int64
 }
 
 // formerBytes is about the memory of an entry of an overlay without its name and text.
@@ -39,7 +40,7 @@ func (o *overlay) look(name string) (f former, ok bool) {
 }
 
 // entities yields the entities that were there.
-func (o *overlay) entities(fail func(error)) iter.Seq[domain.Former] {
+func (o *overlay) entities() iter.Seq[domain.Former] {
 	return func(yield func(domain.Former) bool) {
 		o.mu.Lock()
 		defer o.mu.Unlock()
@@ -47,16 +48,19 @@ func (o *overlay) entities(fail func(error)) iter.Seq[domain.Former] {
 			if f.text == nil {
 				continue
 			}
-			entity, err := o.kind.decode(f.text)
-			if err != nil {
-				fail(fmt.Errorf("%q as of event %d: %w", name, o.asOf, err))
-				return
-			}
-			if !yield(domain.Former{Key: name, Revision: f.revision, Entity: entity}) {
+			read := func() (any, error) { return o.decode(name, f) }
+			if !yield(domain.Former{Key: name, Revision: f.revision, Modified: f.modified, Entity: read}) {
 				return
 			}
 		}
 	}
+}
+
+func (o *overlay) decode(name string, f former) (entity any, err error) {
+	if entity, err = o.kind.decode(f.text); err != nil {
+		err = fmt.Errorf("%q as of event %d: %w", name, o.asOf, err)
+	}
+	return entity, err
 }
 
 // checkSpan refuses to take back more events than an answer may.
@@ -93,7 +97,7 @@ func (o *overlay) extend(ctx context.Context, to uint64) error {
 		return err
 	}
 	for name, one := range t.of {
-		o.of[name] = former{one.text, one.revision}
+		o.of[name] = former{one.text, one.revision, one.modified}
 	}
 	o.upTo, o.bytes = to, o.bytes+t.bytes
 	return nil

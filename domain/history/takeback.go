@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -22,6 +23,7 @@ type taken struct {
 	unknown  bool   // only earlier events have it
 	exact    bool   // text has its modified time
 	revision uint64 // 0 if it was not there, or is not known
+	modified int64  // of text
 	entity   any    // while a window is taken back
 	size     int    // bytes that are counted for it
 }
@@ -180,6 +182,7 @@ func (t *takeBack) pack(name string, one *taken) (err error) {
 		if one.text, err = t.kind.encode(one.entity); err != nil {
 			return err
 		}
+		one.modified = domain.ModifiedOf(one.entity)
 	}
 	one.entity = nil
 	t.bytes -= one.size
@@ -196,6 +199,7 @@ func (t *takeBack) complete(ctx context.Context) error {
 	searched := map[string]*search{}
 	t.left = MostTakenBack
 	archived := 0
+	var inexact []string
 	for name, one := range t.of {
 		if !one.exact && one.revision > 0 && one.revision < t.past.First() {
 			archived++
@@ -205,10 +209,11 @@ func (t *takeBack) complete(ctx context.Context) error {
 		case one.unknown || one.revision == 0 || !one.exact && archived > MostArchived:
 			searched[name] = &search{taken: one}
 		case !one.exact:
-			if err := t.completeFrom(ctx, name, one); err != nil {
-				return err
-			}
+			inexact = append(inexact, name)
 		}
+	}
+	if err := t.completeEach(ctx, inexact); err != nil {
+		return err
 	}
 	if len(searched) == 0 {
 		return nil
@@ -225,17 +230,71 @@ func (t *takeBack) complete(ctx context.Context) error {
 	return nil
 }
 
-// completeFrom gets the modified time from the event that has put the entity.
-func (t *takeBack) completeFrom(ctx context.Context, name string, one *taken) (err error) {
-	if t.left--; t.left < 0 {
+const (
+	// mostApart is the distance of two events up to which a read of all events between them costs less than a read of each of the two.
+	mostApart = 8
+	// fewestTogether is the number of events near one another from which they are read together.
+	fewestTogether = 8
+)
+
+// completeEach gets the modified times of entities from the events that have put them.
+func (t *takeBack) completeEach(ctx context.Context, names []string) error {
+	if t.left -= len(names); t.left < 0 {
 		return t.tooMuch("for each changed entity an event is read, and %d are read at most", MostTakenBack)
 	}
-	r, ok, err := t.past.Log.At(ctx, one.revision)
-	if err != nil {
-		return err
+	revision := func(i int) uint64 { return t.of[names[i]].revision }
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(t.of[a].revision, t.of[b].revision) })
+	for len(names) > 0 {
+		n := 1
+		for n < len(names) && revision(n)-revision(n-1) <= mostApart {
+			n++
+		}
+		read := t.completeTogether
+		if n < fewestTogether {
+			n, read = 1, t.completeAlone
+		}
+		if err := read(ctx, names[:n]); err != nil {
+			return err
+		}
+		names = names[n:]
 	}
-	c, is := t.kind.Read(r)
-	if !ok || !is || c.name != name {
+	return nil
+}
+
+// completeAlone is completeTogether for one entity.
+func (t *takeBack) completeAlone(ctx context.Context, names []string) error {
+	r, ok, err := t.past.Log.At(ctx, t.of[names[0]].revision)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return unreadError(t.asOf)
+	}
+	return t.completeFrom(names[0], r)
+}
+
+// completeTogether reads the events of entities with all events between them. The names are in the order of the events.
+func (t *takeBack) completeTogether(ctx context.Context, names []string) error {
+	from, to := t.of[names[0]].revision, t.of[names[len(names)-1]].revision
+	err := t.past.Log.Read(ctx, from, to, func(r domain.Recorded) error {
+		if len(names) == 0 || r.Seq != t.of[names[0]].revision {
+			return nil
+		}
+		name := names[0]
+		names = names[1:]
+		return t.completeFrom(name, r)
+	})
+	if errors.Is(err, ErrUnread) || err == nil && len(names) > 0 {
+		err = unreadError(t.asOf)
+	}
+	return err
+}
+
+// completeFrom gets the modified time of an entity from the event that has put it.
+func (t *takeBack) completeFrom(name string, r domain.Recorded) (err error) {
+	one := t.of[name]
+	c, ok := t.kind.Read(r)
+	if !ok || c.name != name {
 		return unreadError(t.asOf)
 	}
 	if one.entity, err = t.kind.decode(one.text); err != nil {

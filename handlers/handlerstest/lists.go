@@ -126,9 +126,13 @@ func goBack[S any](now, then domain.Table[S], at *uint64, past domain.Past) erro
 		}
 	}
 	for f := range past.Former {
-		entity, ok := f.Entity.(S)
+		one, err := f.Entity()
+		if err != nil {
+			return err
+		}
+		entity, ok := one.(S)
 		if !ok {
-			return fmt.Errorf("%q: an entity of type %T", f.Key, f.Entity)
+			return fmt.Errorf("%q: an entity of type %T", f.Key, one)
 		}
 		*at = f.Revision
 		then.Put(f.Key, entity)

@@ -21,7 +21,8 @@ type Past struct {
 type Former struct {
 	Name   string
 	Seq    uint64
-	Entity any // of the type of the table
+	At     int64               // its time in the first index
+	Entity func() (any, error) // reads it, for the filters; it is of the type of the table
 }
 
 // namesAsOf returns the names on a page of a list as of an earlier event, and the total. It goes over all entries that the filters keep,
@@ -68,18 +69,33 @@ func newSuffixes[S any](t *Table[S], former iter.Seq[Former], filters []Filter) 
 		}
 	}
 	for f := range former {
-		entity, ok := f.Entity.(S)
-		if !ok {
-			return nil, fmt.Errorf("list %s: an entity of type %T", t.Name, f.Entity)
+		kept, err := isKept(t, f, keeps)
+		if err != nil {
+			return nil, err
 		}
-		if slices.ContainsFunc(keeps, func(keep func(S) bool) bool { return !keep(entity) }) {
-			continue
+		if kept {
+			suffix := binary.BigEndian.AppendUint64(appendTime(nil, f.At), f.Seq)
+			list = append(list, appendName(suffix, f.Name))
 		}
-		suffix := binary.BigEndian.AppendUint64(appendTime(nil, t.Indexes[0].At(entity)), f.Seq)
-		list = append(list, appendName(suffix, f.Name))
 	}
 	slices.SortFunc(list, func(a, b []byte) int { return bytes.Compare(b, a) })
 	return list, nil
+}
+
+// isKept reports whether an entity passes all tests.
+func isKept[S any](t *Table[S], f Former, keeps []func(S) bool) (bool, error) {
+	if len(keeps) == 0 {
+		return true, nil
+	}
+	one, err := f.Entity()
+	if err != nil {
+		return false, err
+	}
+	entity, ok := one.(S)
+	if !ok {
+		return false, fmt.Errorf("list %s: an entity of type %T", t.Name, one)
+	}
+	return !slices.ContainsFunc(keeps, func(keep func(S) bool) bool { return !keep(entity) }), nil
 }
 
 // newCondition returns a test whether a filter keeps an entity.

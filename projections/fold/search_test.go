@@ -25,10 +25,17 @@ func TestPastHasEachOnce(t *testing.T) {
 	f.feed(t, 10, items(3)...)
 	v, release := f.View()
 	defer release()
-	former := func(n int) Former { return Former{item(n).Name, uint64(n) + 1, item(n)} }
+	former := func(n int, filters []Filter) Former {
+		return Former{item(n).Name, uint64(n) + 1, item(n).Modified, func() (any, error) {
+			if filters == nil {
+				t.Errorf("item %d is read for a list without filters", n)
+			}
+			return item(n), nil
+		}}
+	}
 	for _, n := range []int{0, 1, 2} {
-		past := &Past{Seq: 3, Former: slices.Values([]Former{former(n)})}
 		for _, filters := range [][]Filter{nil, {is("label", "thing")}} {
+			past := &Past{Seq: 3, Former: slices.Values([]Former{former(n, filters)})}
 			keys, total, err := things.Keys(v, past, Page{Limit: 10}, filters)
 			must(t, err)
 			if want := []string{item(2).Name, item(1).Name, item(0).Name}; total != 3 || !slices.Equal(keys, want) {

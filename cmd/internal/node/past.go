@@ -71,6 +71,11 @@ func (n *Node) history(ctx context.Context, from, to uint64, f func(domain.Recor
 	if from == 1 && n.Changes.Log.First() > 1 {
 		return pastOf(ctx, n.Store, to, f)
 	}
+	if from == to { // as in a walk from an update to the one before
+		if r, ok, err := n.Changes.Log.RecordedAt(ctx, from); ok && err == nil {
+			return f(r)
+		}
+	}
 	return Each(n.Changes.Log.Read(ctx, from, to), f)
 }
 
