@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -131,7 +132,11 @@ func TestStartAnswers(t *testing.T) {
 		c.Close()
 		t.Error("the bus is open while the log is folded")
 	}
-	progress := fmt.Sprintf("49 %% of %d events of state.db are folded", events)
+	says := regexp.MustCompile(fmt.Sprintf("[1-9][0-9] %% of %d events of state.db are folded", events))
+	progress := says.FindString(h.call(http.MethodGet, h.URL(services.Metadata)+"/api/v2/ping", "").Body)
+	if progress == "" {
+		t.Fatal("the ping does not say how far the fold has come")
+	}
 	refuses := func(method, url, body, end string) {
 		t.Helper()
 		a := h.call(method, url, body, "Idempotency-Key", "early")
