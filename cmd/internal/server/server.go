@@ -63,17 +63,18 @@ type Server struct {
 	Channels *channels.Channels
 	Remover  *retention.Remover
 
-	files                      descriptors
-	units                      domain.UnitsOfMeasure
-	addresses                  secure.Addresses // that are listened on
-	servers                    *servers
-	tls                        tlsParts
-	payloads                   *payloads.Files
-	secrets                    *secrets.File
-	hubPassword, registryToken string // credentials; empty for none
-	identities                 *identities.Identities
-	verifier                   *check.Verifier
-	access                     *access.Access // of requests
+	files      descriptors
+	units      domain.UnitsOfMeasure
+	addresses  secure.Addresses // that are listened on
+	servers    *servers
+	tls        tlsParts
+	payloads   *payloads.Files
+	secrets    *secrets.File
+	identities *identities.Identities
+	verifier   *check.Verifier
+	access     *access.Access // of requests
+	// hubPassword and registryToken are credentials; empty for none.
+	hubPassword, registryToken string
 	// authenticator proves identities, once the state can be asked.
 	authenticator atomic.Pointer[identity.Authenticator]
 	admin         *admin.Socket // nil if this system has none

@@ -29,7 +29,6 @@ const (
 type attack struct {
 	*ledgetest.Node
 	name string
-	most int64 // of anonymous memory, in bytes: attackMemory
 
 	cancel    context.CancelFunc
 	bystander sync.WaitGroup
@@ -53,7 +52,7 @@ func startAttackUnder(t *testing.T, runner []string, flags ...string) *attack {
 	if err != nil {
 		t.Skip("the test limits descriptors with prlimit: install Debian's package util-linux:", err)
 	}
-	a := &attack{name: strings.TrimPrefix(t.Name(), "Test"), most: attackMemory}
+	a := &attack{name: strings.TrimPrefix(t.Name(), "Test")}
 	a.Node = ledgetest.LaunchUnder(t, append(runner, prlimit, fmt.Sprintf("--nofile=%d:%[1]d", attackDescriptors)), t.TempDir(), flags...)
 	if err := a.WaitReady(); err != nil {
 		t.Fatal(err, a.Log)
@@ -163,8 +162,8 @@ func (a *attack) held(t *testing.T) {
 	for _, failure := range a.failures {
 		t.Errorf("the bystander was refused: %s", failure)
 	}
-	if peak > a.most {
-		t.Errorf("%d MiB of anonymous memory at the peak, want %d at most", peak>>20, a.most>>20)
+	if peak > attackMemory {
+		t.Errorf("%d MiB of anonymous memory at the peak, want %d at most", peak>>20, attackMemory>>20)
 	}
 	slices.Sort(a.times)
 	attackTable.Lock()
