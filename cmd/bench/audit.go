@@ -34,6 +34,9 @@ func auditLog(ctx context.Context, b *bench) error {
 	if err := fillHistory(ctx, dir, b.counts.auditEvents); err != nil {
 		return err
 	}
+	if err := skipNotifications(ctx, dir); err != nil {
+		return err
+	}
 	ledge, err := b.startLedge(ctx, dir)
 	if err != nil {
 		return err

@@ -49,8 +49,8 @@ func (l *eventLog) addDevices(ctx context.Context, n int) error {
 	return nil
 }
 
-// notify brings the notifications of a filled folder to where the bridge leaves them, with nobody subscribed.
-func notify(ctx context.Context, dir string) (err error) {
+// onNotifications opens the logs and the state of the notifications of a filled folder for f.
+func onNotifications(ctx context.Context, dir string, f func(*eventLog) error) (err error) {
 	notes, err := openState(dir, projections.Notifications)
 	if err != nil {
 		return err
@@ -66,28 +66,43 @@ func notify(ctx context.Context, dir string) (err error) {
 		return err
 	}
 	defer a.Close()
-	l := &eventLog{store: s, appender: a}
-	var waiting []domain.Request
-	var group []domain.Raised
-	for r, err := range s.Events().Read(ctx, 0, 0) {
-		if err != nil {
-			return err
-		}
-		if n, ok := bridge.Raise(r); ok {
-			n.Status = domain.StatusProcessed
-			group = append(group, domain.Raised{Notification: n, CorrelationID: r.CorrelationID})
-		}
-		if len(group) >= raisedTogether {
-			waiting, group = append(waiting, request(domain.RaiseNotifications{Raised: group})), nil
-		}
-		if len(waiting) >= fillStep {
-			if err := l.submit(ctx, waiting...); err != nil {
+	return f(&eventLog{store: s, appender: a})
+}
+
+// notify brings the notifications of a filled folder to where the bridge leaves them, with nobody subscribed.
+func notify(ctx context.Context, dir string) error {
+	return onNotifications(ctx, dir, func(l *eventLog) error {
+		var waiting []domain.Request
+		var group []domain.Raised
+		for r, err := range l.store.Events().Read(ctx, 0, 0) {
+			if err != nil {
 				return err
 			}
-			waiting = nil
+			if n, ok := bridge.Raise(r); ok {
+				n.Status = domain.StatusProcessed
+				group = append(group, domain.Raised{Notification: n, CorrelationID: r.CorrelationID})
+			}
+			if len(group) >= raisedTogether {
+				waiting, group = append(waiting, request(domain.RaiseNotifications{Raised: group})), nil
+			}
+			if len(waiting) >= fillStep {
+				if err := l.submit(ctx, waiting...); err != nil {
+					return err
+				}
+				waiting = nil
+			}
 		}
-	}
-	return l.submit(ctx, append(waiting, request(domain.RaiseNotifications{Raised: group}))...)
+		return l.submit(ctx, append(waiting, request(domain.RaiseNotifications{Raised: group}))...)
+	})
+}
+
+// skipNotifications has a filled folder look as if all its changes had raised nothing and no device service waited for a callback. Else the
+// server is busy with that for minutes after its start.
+func skipNotifications(ctx context.Context, dir string) error {
+	return onNotifications(ctx, dir, func(l *eventLog) error {
+		last, _ := l.store.Events().Last()
+		return l.submit(ctx, request(domain.RaiseNotifications{UpTo: last}), request(domain.RecordCallbacks{UpTo: last}))
+	})
 }
 
 // raisedTogether is about how many notifications the bridge records in one event under load.

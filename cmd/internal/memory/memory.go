@@ -17,7 +17,7 @@ const (
 	// softMemory is the soft memory limit in bytes if neither a cgroup nor GOMEMLIMIT sets one. Garbage grows no further than this, or than
 	// softGarbage above what is in use: a limit that is too low would have the processor do nothing but collect. A share of what is in use
 	// would feed itself, because what is allocated during a collection counts as in use.
-	softMemory  = 112 << 20
+	softMemory  = 144 << 20
 	softGarbage = 32 << 20
 	// garbageShare is GOGC: how far garbage grows below the soft memory limit, in percent of what is in use. With Go's 100 a tenth of the
 	// processor collects the garbage of a load of reads, which have little in use.
