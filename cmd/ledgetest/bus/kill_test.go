@@ -15,12 +15,12 @@ import (
 	"ledge/cmd/ledgetest"
 )
 
-// follower is a durable consumer that connects again by itself and notes the sequences.
+// follower is a durable consumer that connects again by itself and takes the events in their order. After a restart the server first sends
+// new messages, and those that a kill lost on their way when their time for an acknowledgement is over. So the follower acknowledges each
+// message alone, and none before its turn. An acknowledgement of all up to a message would acknowledge the lost ones too.
 type follower struct {
 	t    *testing.T
 	next uint64 // the first sequence that it has not got yet
-	gaps []string
-	last string // the chain hash of the last event
 }
 
 // follow consumes a stream up to a sequence, through all ends of the server. Events may come more than once.
@@ -39,7 +39,7 @@ func (f *follower) follow(ctx context.Context, js jetstream.JetStream, upTo func
 func (f *follower) consume(ctx context.Context, js jetstream.JetStream, upTo func() uint64) error {
 	short, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	durable := jetstream.ConsumerConfig{Durable: "audit", AckPolicy: jetstream.AckAllPolicy, AckWait: time.Second}
+	durable := jetstream.ConsumerConfig{Durable: "audit", AckPolicy: jetstream.AckExplicitPolicy, AckWait: time.Second}
 	c, err := js.CreateOrUpdateConsumer(short, "LEDGE_EVENTS", durable)
 	if err != nil {
 		return err
@@ -54,12 +54,12 @@ func (f *follower) consume(ctx context.Context, js jetstream.JetStream, upTo fun
 			if err != nil {
 				return err
 			}
-			switch seq := meta.Sequence.Stream; {
-			case seq > f.next:
-				f.gaps = append(f.gaps, fmt.Sprintf("%d in place of %d", seq, f.next))
-				f.next = seq + 1
-			case seq == f.next:
-				f.next, f.last = seq+1, m.Headers().Get("Ledge-Chain")
+			seq := meta.Sequence.Stream
+			if seq > f.next {
+				continue // it comes again after AckWait
+			}
+			if seq == f.next {
+				f.next++
 			}
 			_ = m.Ack()
 		}
@@ -71,7 +71,7 @@ func (f *follower) consume(ctx context.Context, js jetstream.JetStream, upTo fun
 }
 
 // TestConsumerMissesNothing kills Ledge eight times while devices are added and a durable consumer follows: it gets each sequence, in order,
-// and ends with the chain hash of the log's last event.
+// and the copy is equal to the log.
 func TestConsumerMissesNothing(t *testing.T) {
 	t.Parallel()
 	dir, port := t.TempDir(), strconv.Itoa(porttest.Hold(t))
@@ -103,8 +103,8 @@ func TestConsumerMissesNothing(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatalf("at %d: %v", f.next, err)
 	}
-	if err := ledgetest.CompareBus(p); err != nil || len(f.gaps) > 0 || f.next < kills*batch {
-		t.Errorf("%d events, gaps %v; %v", f.next-1, f.gaps, err)
+	if err := ledgetest.CompareBus(p); err != nil || f.next < kills*batch {
+		t.Errorf("%d events; %v", f.next-1, err)
 	}
 }
 
