@@ -83,5 +83,5 @@ func (o Options) reserveOf(st stream, e domain.Event) int64 {
 
 // full is the refusal of an event on a stream when the reserve is reached.
 func (o Options) full(st stream, what string) *domain.Error {
-	return domain.Errorf(domain.Full, "the disk is full: %s; the reserve in %s is %d bytes (setting disk-reserve, four times that for readings): free some space or lower it", what, o.Dir, o.reserve(st))
+	return domain.Errorf(domain.Full, "the disk is full: %s; the reserve in %s is %d bytes (setting disk-reserve, four times that for readings): free some space, lower it, or raise max-bytes if it is set", what, o.Dir, o.reserve(st))
 }

@@ -86,6 +86,7 @@ type Disk struct {
 	ReadingsReserve, ChangesReserve int64
 	// At ReadingsMax the oldest readings are removed, at NotificationsMax the oldest notifications; 0 for no limit.
 	ReadingsMax, NotificationsMax int64
+	Max                           int64         // that the data folder may take; 0 for no limit
 	ReadingsAge, NotificationsAge time.Duration // at which they are removed; 0 for no limit
 }
 

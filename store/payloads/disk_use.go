@@ -53,6 +53,12 @@ func (f *Files) Use() (Use, error) {
 	return f.Recount()
 }
 
+// Bytes returns the size of all files in the folder, unfinished ones too. It is 0 until the folder can be read.
+func (f *Files) Bytes() int64 {
+	use, _ := f.Use()
+	return use.Bytes + f.incoming.Load()
+}
+
 // Recount reads the folder again, and so notices files that were removed by others.
 func (f *Files) Recount() (Use, error) {
 	u := &f.use

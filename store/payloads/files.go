@@ -55,6 +55,8 @@ type Files struct {
 	refused atomic.Uint64 // puts, for want of room
 	damaged atomic.Uint64 // reads that found a damaged file
 	failure atomic.Pointer[error]
+	// incoming is the bytes of unfinished files.
+	incoming atomic.Int64
 
 	durableLock sync.Mutex
 	durable     map[string]bool // what this process has made durable
@@ -102,7 +104,9 @@ func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (digest strin
 	defer os.Remove(tmp.Name()) // after the rename there is nothing of that name
 	defer tmp.Close()
 	h := sha256.New()
-	size, err = f.buffers.pour(&spaceChecked{files: f, w: &output{file: tmp}}, h, io.LimitReader(reader{ctx, r}, limit+1))
+	checked := &spaceChecked{files: f, w: &output{file: tmp}}
+	defer func() { f.incoming.Add(-checked.taken) }()
+	size, err = f.buffers.pour(checked, h, io.LimitReader(reader{ctx, r}, limit+1))
 	if err != nil {
 		return "", 0, f.failed(err)
 	}

@@ -24,7 +24,7 @@ func (f *Files) Refused() uint64 { return f.refused.Load() }
 // full counts a refused payload and returns the Full Error.
 func (f *Files) full(free string) error {
 	f.refused.Add(1)
-	return domain.Errorf(domain.Full, "the disk is full: %s bytes are free for payloads in %s, and the reserve is %d (four times the setting disk-reserve); free some space or lower the reserve",
+	return domain.Errorf(domain.Full, "the disk is full: %s bytes are free for payloads in %s, and the reserve is %d (four times the setting disk-reserve); free some space, lower the reserve, or raise max-bytes if it is set",
 		free, f.dir, f.o.ReserveBytes)
 }
 
@@ -50,10 +50,13 @@ const checkFreeEvery = 4 << 20
 type spaceChecked struct {
 	files *Files
 	w     io.Writer
-	since int // bytes, since the last check
+	since int   // bytes, since the last check
+	taken int64 // bytes in all
 }
 
 func (w *spaceChecked) Write(p []byte) (int, error) {
+	w.files.incoming.Add(int64(len(p)))
+	w.taken += int64(len(p))
 	if w.since += len(p); w.since >= checkFreeEvery {
 		w.since = 0
 		if err := w.files.checkFree(); err != nil {

@@ -48,6 +48,7 @@ type Config struct {
 	LogFormat       string
 	Pprof           bool
 
+	MaxBytes              Size
 	DiskReserve           Size
 	EventsMaxBytes        Size
 	EventsMaxAge          time.Duration

@@ -23,17 +23,21 @@ func (c *Config) Load(path string) (source map[string]string, err error) {
 	source, c.unused, err = load(c.declared, path, os.LookupEnv)
 	if err = errors.Join(errors.Join(c.wrong...), err, c.check()); err == nil {
 		c.bindEverywhere(source)
+		shareOut(c, source)
 	}
 	return source, err
 }
 
 // IsUnset reports whether a source that [Config.Load] has returned says that nobody has set the setting.
-func IsUnset(source string) bool { return source == fromDefault || source == fromSecure }
+func IsUnset(source string) bool {
+	return source == fromDefault || source == fromSecure || source == fromMaxBytes
+}
 
-// The sources of values that nobody has set: the default, and the addresses of secure mode.
+// The sources of values that nobody has set: the default, the addresses of secure mode, and the shares of max-bytes.
 const (
-	fromDefault = "default"
-	fromSecure  = "secure"
+	fromDefault  = "default"
+	fromSecure   = "secure"
+	fromMaxBytes = "max-bytes"
 )
 
 // DescribeUnused warns in one line of settings of earlier versions in the file that set nothing, because they have their old defaults. The

@@ -66,6 +66,9 @@ func (s *Source) space() (space console.Space) {
 		s.Logger.Warn("the size of the disk is not known", "error", err)
 	}
 	space.FreeBytes, space.TotalBytes = int64(min(free, 1<<62)), int64(min(total, 1<<62))
+	if most := s.Limits.Max; most > 0 {
+		space.TotalBytes = min(space.TotalBytes, most)
+	}
 	space.UsedBytes = s.Meters.PayloadBytes()
 	for _, one := range s.Node.Parts() {
 		space.UsedBytes += s.Meters.StreamBytes(one)

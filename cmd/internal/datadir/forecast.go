@@ -63,7 +63,7 @@ func (f *Forecast) Warnings() []string {
 	if f == nil {
 		return nil
 	}
-	const cure = "set a retention, or add disk space"
+	const cure = "set a retention, add disk space, or raise max-bytes if it is set"
 	if free, err := f.free(); err == nil && free < nearlyFull*f.reserve {
 		const text = "the disk is nearly full: %s are free, and readings are refused below %s; %s"
 		return []string{fmt.Sprintf(text, inGB(free), inGB(f.reserve), cure)}

@@ -237,16 +237,27 @@ func (a *archiver) stretch(ctx context.Context, last uint64, bytes int64) error 
 
 // room holds that what a stretch takes leaves the reserve free: the archive, which is smaller, and the fold.
 func (a *archiver) room(bytes int64) error {
-	for _, dir := range []string{a.o.Paths.Data, existing(a.o.Paths.Archives())} {
-		free, err := osfile.FreeBytes(dir)
-		if err != nil {
-			return err
-		}
-		if need := a.o.ReserveBytes + bytes; int64(min(free, 1<<62)) < need {
-			return fmt.Errorf("%s: %d bytes are free, and a stretch of %d bytes needs %d to be archived; free some space, or set archive-dir to another disk", dir, free, bytes, need)
-		}
+	free, err := a.d.Store.FreeBytes()
+	if err == nil {
+		err = a.fits(bytes, a.o.Paths.Data, free)
 	}
-	return nil
+	if err != nil {
+		return err
+	}
+	dir := existing(a.o.Paths.Archives())
+	if free, err = osfile.FreeBytes(dir); err != nil {
+		return err
+	}
+	return a.fits(bytes, dir, free)
+}
+
+func (a *archiver) fits(bytes int64, dir string, free uint64) error {
+	need := a.o.ReserveBytes + bytes
+	if int64(min(free, 1<<62)) >= need {
+		return nil
+	}
+	const says = "%s: %d bytes are free, and a stretch of %d bytes needs %d to be archived; free some space, or set archive-dir to another disk"
+	return fmt.Errorf(says, dir, free, bytes, need)
 }
 
 // existing is a folder, or the first above it that is there.

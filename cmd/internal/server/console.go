@@ -24,7 +24,7 @@ func newConsole(p *Server, o handlers.Options) http.Handler {
 		Ready: func(service string) error { return servingOf(service).ready(p) },
 		Limits: console.Disk{
 			ReadingsReserve: int64(c.ReadingsReserve()), ChangesReserve: int64(c.DiskReserve), ReadingsMax: int64(c.ReadingsMaxBytes), ReadingsAge: c.ReadingsMaxAge,
-			NotificationsMax: int64(c.NotificationsMaxBytes), NotificationsAge: c.NotificationsMaxAge,
+			NotificationsMax: int64(c.NotificationsMaxBytes), NotificationsAge: c.NotificationsMaxAge, Max: int64(c.MaxBytes),
 		},
 		Refusals: listRefusals(p),
 		Access:   describeAccess(p), DeviceREST: p.servers.scheme() + "://" + p.servers.address(services.DeviceREST), TLS: c.Secure, DataDir: c.DataDir,

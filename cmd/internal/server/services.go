@@ -15,7 +15,6 @@ import (
 	"ledge/handlers/metadata"
 	"ledge/handlers/notifications"
 	"ledge/store"
-	"ledge/store/osfile"
 )
 
 // serving is how the program serves an HTTP service.
@@ -99,8 +98,8 @@ func checkReadings(p *Server) error {
 		return err
 	}
 	dir := p.Config.Paths().Payloads()
-	if free, err := osfile.FreeBytes(dir); err == nil && free < uint64(p.Config.ReadingsReserve()) {
-		return domain.Errorf(domain.Full, "the disk is full: %d bytes are free in %s, and the reserve for readings is %s, four times the setting disk-reserve; free some space or lower the reserve", free, dir, p.Config.ReadingsReserve())
+	if free, err := p.room.Free(dir); err == nil && free < uint64(p.Config.ReadingsReserve()) {
+		return domain.Errorf(domain.Full, "the disk is full: %d bytes are free in %s, and the reserve for readings is %s, four times the setting disk-reserve; free some space, lower the reserve, or raise max-bytes if it is set", free, dir, p.Config.ReadingsReserve())
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // follower is a durable consumer that connects again by itself and takes the events in their order. After a restart the server first sends
-// new messages, and those that a kill lost on their way when their time for an acknowledgement is over. So the follower acknowledges each
+// new messages. Messages that a kill lost on their way follow when their time for an acknowledgement is over. So the follower acknowledges each
 // message alone, and none before its turn. An acknowledgement of all up to a message would acknowledge the lost ones too.
 type follower struct {
 	t    *testing.T
