@@ -296,3 +296,118 @@ func TestConsoleDeviceSearch(t *testing.T) {
 	b.click("tr:has(input[value='gate-2']) .menu a.bad")
 	b.until(`location.pathname === "/devices/gate-2/delete"`)
 }
+
+// plantHard has the API record entities called name, with texts from right to left, and words that are longer than a line.
+func plantHard(p *ledgetest.Node, name string) {
+	p.TB.Helper()
+	texts := strings.NewReplacer(
+		"NAME", name, "WORD", strings.Repeat("Donaudampfschiff", 15), "RIGHT", strings.Repeat("مستشعر درجة الحرارة ", 8))
+	post := func(base, path, kind, fields string) {
+		p.TB.Helper()
+		body := texts.Replace(`[{"apiVersion":"v2","` + kind + `":{` + fields + `}}]`)
+		p.PostJSON(http.MethodPost, base+"/api/v2/"+path, body, http.StatusCreated)
+	}
+	post(p.Metadata, "deviceprofile", "profile", `"name":"NAME","manufacturer":"WORD","model":"RIGHT","description":"WORD",
+		"labels":["WORD","RIGHT"],
+		"deviceResources":[{"name":"NAME","description":"RIGHT","properties":{"valueType":"String","readWrite":"RW","units":"WORD"}}]`)
+	post(p.Metadata, "deviceservice", "service", `"name":"NAME","baseAddress":"http://127.0.0.1:1","adminState":"UNLOCKED",
+		"labels":["WORD"],"description":"RIGHT"`)
+	for i, service := range []string{"device-rest", "NAME"} {
+		post(p.Metadata, "device", "device", fmt.Sprintf(`"name":"NAME%d","description":"RIGHT","adminState":"UNLOCKED",
+			"operatingState":"UNKNOWN","labels":["WORD","RIGHT"],"location":"WORD","serviceName":%q,
+			"profileName":"NAME","protocolName":"rest",
+			"protocols":{"NAME":{"NAME":"WORD"}}`, i, service))
+	}
+	patchDevice(p, texts.Replace(`"name":"NAME0","description":"WORD"`))
+	post(p.Metadata, "provisionwatcher", "provisionWatcher", `"name":"NAME","labels":["WORD"],"identifiers":{"NAME":"WORD"},
+		"profileName":"NAME","serviceName":"NAME","adminState":"LOCKED"`)
+	post(p.Notifications, "subscription", "subscription", `"name":"NAME","description":"RIGHT","receiver":"WORD","adminState":"UNLOCKED",
+		"categories":["NAME"],"labels":["WORD"],
+		"channels":[{"type":"REST","host":"127.0.0.1","port":1,"path":"/NAME","httpMethod":"POST"}]`)
+	post(p.Notifications, "notification", "notification", `"category":"NAME","content":"WORD","description":"RIGHT","sender":"WORD",
+		"severity":"CRITICAL","labels":["WORD"]`)
+	ledgetest.PostTo(p, name+"0", name, "text/plain", texts.Replace("WORD"))
+	ledgetest.PostTo(p, name+"0", name, "text/plain", texts.Replace("RIGHT"))
+}
+
+// hardPages are the addresses of pages about the entities of plantHard, by a short name.
+func hardPages(c *ledgetest.ConsoleClient, name string) map[string]string {
+	pages := map[string]string{
+		"search": "/devices?label=" + name + "&q=" + name, "run": "/devices/+all?action=delete&q=" + name,
+		"device":       "/devices/" + name + "0",
+		"notification": regexp.MustCompile(`/notifications/[0-9a-f-]{36}`).FindString(c.Get("/notifications").Text),
+	}
+	for _, list := range []string{
+		"", "devices", "readings", "profiles", "services", "watchers", "subscriptions", "notifications", "ledger", "users", "system",
+	} {
+		pages["list-"+list] = "/" + list
+	}
+	for _, kind := range []string{"profiles", "services", "watchers", "subscriptions"} {
+		for _, below := range []string{"", "/history", map[string]string{"profiles": "/edit", "subscriptions": "/edit"}[kind]} {
+			pages[kind+strings.ReplaceAll(below, "/", "-")] = "/" + kind + "/" + name + below
+		}
+	}
+	for _, below := range []string{"history", "edit", "delete", "commands"} {
+		pages["device-"+below] = "/devices/" + name + "0/" + below
+	}
+	return pages
+}
+
+// sticksOut returns elements that are wider than the window, if the page scrolls sideways.
+func (b *tab) sticksOut() []string {
+	b.Helper()
+	return ask[[]string](b, `document.documentElement.scrollWidth <= innerWidth ? [] :
+		["by " + (document.documentElement.scrollWidth - innerWidth), ...[...document.querySelectorAll("body *")]
+			.filter(e => e.getBoundingClientRect().right > innerWidth && !e.closest(".scroll, pre, nav"))
+			.slice(0, 3).map(e => e.outerHTML.slice(0, 90))]`)
+}
+
+// TestConsoleHardTexts opens pages with names of 200 characters, texts from right to left and long words: no page scrolls sideways, and no
+// name in the list of devices is broken. HEAD has the status of GET.
+func TestConsoleHardTexts(t *testing.T) {
+	t.Parallel()
+	p := ledgetest.Start(t, t.TempDir())
+	name := strings.Repeat("n", 199)
+	plantHard(p, name)
+	c := p.NewRole(t, domain.Admin)
+	pages := hardPages(c, name)
+	for key, path := range pages {
+		got := c.Send(http.MethodHead, path, nil)
+		if want := c.Get(path); want.StatusCode != http.StatusOK || got.StatusCode != want.StatusCode || got.Text != "" {
+			t.Errorf("HEAD of %s: %s, want %s without a body", key, got.Status, want.Status)
+		}
+	}
+	b := logIn(p, t, domain.Admin)
+	for _, width := range []int64{360, 1024, 1280} {
+		b.look(width, "light")
+		for key, path := range pages {
+			b.open(path)
+			b.see("h1")
+			b.picture(fmt.Sprintf("hard-%s-%d", key, width))
+			if wide := b.sticksOut(); len(wide) > 0 {
+				t.Errorf("%s scrolls sideways at %d px: %q", key, width, wide)
+			}
+		}
+		b.open("/devices")
+		b.see("#rows tbody tr")
+		broken := ask[[]string](b, `[...document.querySelectorAll("#rows th a")]
+			.filter(e => new Set([...e.getClientRects()].map(r => r.top)).size > 1).map(e => e.innerText.slice(0, 40))`)
+		if len(broken) > 0 {
+			t.Errorf("names have more than one line at %d px: %q", width, broken)
+		}
+		b.click("td.mark input[name]")
+		b.see(".bulk")
+		covered := ask[[]string](b, `(bar => [...document.querySelectorAll("#rows tbody tr")].filter(row => {
+			const r = row.getBoundingClientRect();
+			return r.top < bar.bottom && r.bottom > bar.top;
+		}).map(row => row.innerText.slice(0, 40)))(document.querySelector(".bulk").getBoundingClientRect())`)
+		if len(covered) > 0 {
+			t.Errorf("the bar for marked devices covers rows at %d px: %.3q", width, covered)
+		}
+		b.picture(fmt.Sprintf("hard-marked-%d", width))
+		if wide := b.sticksOut(); len(wide) > 0 {
+			t.Errorf("with a marked row the list scrolls sideways at %d px: %q", width, wide)
+		}
+		b.open("/")
+	}
+}

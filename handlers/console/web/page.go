@@ -249,7 +249,7 @@ func (s *Site) Done(c *gin.Context, to, notice string, args ...any) error {
 }
 
 func (s *Site) notice(c *gin.Context) string {
-	if _, known := User(c); !known || IsLive(c) {
+	if _, known := User(c); !known || IsLive(c) || c.Request.Method == http.MethodHead {
 		return ""
 	}
 	text, err := s.Sessions.Take(c, keyNotice)
