@@ -25,8 +25,10 @@ import (
 const (
 	// mostPicked bounds the names that a picker suggests.
 	mostPicked = 300
-	// mostSearch bounds the text of a search, in bytes.
+	// mostSearch bounds the text of a search, in bytes. Each link of the list has it.
 	mostSearch = 1000
+	// mostRowLabels bounds the labels of a device in the list.
+	mostRowLabels = 6
 )
 
 // devices reads and changes devices, for their pages.
@@ -84,6 +86,12 @@ func (r deviceRow) SilentFor() template.HTML { return web.ShowAgo(r.Silence.Sinc
 
 // Changed is how long ago the device was changed.
 func (r deviceRow) Changed() template.HTML { return web.ShowAgo(r.Modified, r.now) }
+
+// ShownLabels are the first labels.
+func (r deviceRow) ShownLabels() []string { return r.Labels[:min(len(r.Labels), mostRowLabels)] }
+
+// MoreLabels is how many labels the list does not show.
+func (r deviceRow) MoreLabels() int { return len(r.Labels) - len(r.ShownLabels()) + r.Left }
 
 // OnlySilent reports whether the list is of silent devices.
 func (d devicesData) OnlySilent() bool { return d.Filter.Has(devicesearch.KindIs, devicesearch.Silent) }

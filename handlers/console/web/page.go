@@ -272,8 +272,6 @@ var functions = template.FuncMap{
 		return many
 	},
 	"field": newField,
-	"first": func(list []string) []string { return list[:min(len(list), RowEntries)] },
-	"more":  func(list []string, left int) int { return max(0, len(list)-RowEntries) + left },
 }
 
 // showTime shows a time in milliseconds since the Unix epoch; the script shows it in the time zone of the browser.
