@@ -285,6 +285,12 @@ func TestConsoleDeviceSearch(t *testing.T) {
 	ask[string](b, `document.querySelector("#f-q").value = ""`)
 	b.do(chromedp.SendKeys(chromedp.CSS("#f-q"), "\b")) // removes the last chip
 	chips("")
+	b.open("/devices?q=label:all+is:locked")
+	b.do(chromedp.SendKeys(chromedp.CSS("#f-q"), "s-00"))
+	names("")
+	b.click(".chip[title='is:locked']")
+	chips("label:all")
+	names("s-000 s-001 s-002 s-003 s-004 s-005 s-006 s-007 s-008 s-009")
 	b.open("/devices?state=LOCKED&service=device-rest")
 	chips("service:device-rest | is:locked")
 	names("gate-1")

@@ -85,6 +85,17 @@
     if (e.key === "Escape") { closeMenus(null); }
   });
 
+  // A chip that is removed leaves the words that were typed since. Its link would forget them.
+  document.addEventListener("click", function (e) {
+    var chip = e.target.closest(".search .chip");
+    if (!chip) { return; }
+    e.preventDefault();
+    e.stopImmediatePropagation();
+    var form = chip.closest("form"), others = Array.from(form.querySelectorAll(".chip")).filter(function (c) { return c !== chip; });
+    form.elements.in.value = others.map(function (c) { return c.title; }).join(" ");
+    form.requestSubmit();
+  }, true);
+
   // One menu is open at a time, until there is a click elsewhere.
   function closeMenus(except) {
     document.querySelectorAll("details.menu[open]").forEach(function (m) {
