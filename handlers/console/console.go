@@ -89,7 +89,7 @@ func New(o Options) *Console {
 	values, tags := values{site, o.Values}, tags{site, o.State, o.Notes}
 	for _, pages := range []interface{ Routes() []web.Route }{
 		overviewPage{site, o.State, o.Notes, o.System, o.Ledger, silent},
-		deviceList{reader, listing, silent},
+		deviceList{reader, values, listing, silent},
 		devicePage{reader, values, history, o.DeviceREST},
 		deviceForms{reader, values},
 		deviceImport{reader},

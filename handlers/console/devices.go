@@ -1,25 +1,35 @@
 package console
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/console/devicesearch"
+	"ledge/handlers/console/marked"
 	"ledge/handlers/console/silence"
 	"ledge/handlers/console/web"
 	"ledge/handlers/entities"
 )
 
-// mostPicked bounds the names that a picker suggests.
-const mostPicked = 300
+const (
+	// mostPicked bounds the names that a picker suggests.
+	mostPicked = 300
+	// mostSearch bounds the text of a search, in bytes. Each link of the list has it.
+	mostSearch = 1000
+	// mostRowLabels bounds the labels of a device in the list.
+	mostRowLabels = 6
+)
 
 // devices reads and changes devices, for their pages.
 type devices struct {
@@ -30,6 +40,7 @@ type devices struct {
 // deviceList is the list of devices.
 type deviceList struct {
 	devices
+	values  values
 	listing *devicesearch.Index
 	silent  *silence.Finder
 }
@@ -38,54 +49,116 @@ func (s deviceList) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/devices", domain.MayRead, s.Share(s.showDevices)),
 		web.Post("/devices", domain.MayChange, s.changeDevices),
+		web.Get(marked.Path, domain.MayChange, s.showRun),
+		web.Post(marked.Path, domain.MayChange, s.continueRun),
 	}
 }
 
-// devicesData is the list of devices with its filters.
+// devicesData is the list of devices with its filter.
 type devicesData struct {
 	devicesearch.Result
-	Query              url.Values
-	Profiles, Services []web.Option
-	Filtered           bool
-	Path               string
-	Silent             silence.Result
+	Rows        []deviceRow
+	Filter      devicesearch.Filter
+	Sort        string
+	Suggestions []string // texts of terms
+	Profiles    bool     // there are profiles
+	Silent      silence.Result
 }
 
-// Get returns a filter.
-func (d devicesData) Get(name string) string { return d.Query.Get(name) }
-
-// States are those to filter by.
-func (devicesData) States() []web.Option {
-	return web.Labelled("", "any", "UNLOCKED", "unlocked", "LOCKED", "locked", "UP", "up", "DOWN", "down", "UNKNOWN", "unknown",
-		stateSilent, "silent")
+// deviceRow is a device in the list.
+type deviceRow struct {
+	devicesearch.Device
+	Latest  *value           // nil without readings
+	Silence *silence.Silence // nil if it is not silent for longer than usual
+	now     time.Time
 }
 
-// stateSilent is the filter of devices that are silent for longer than usual. No device has this state.
-const stateSilent = "SILENT"
-
-// Silence is since when a device is silent; nil if it is not, or the list is not of silent devices.
-func (d devicesData) Silence(name string) *silence.Silence {
-	if one, ok := d.Silent.Devices[name]; ok {
-		return &one
+// Seen is how long ago the latest reading was.
+func (r deviceRow) Seen() template.HTML {
+	if r.Latest == nil {
+		return ""
 	}
-	return nil
+	return web.ShowAgo(r.Latest.At(), r.now)
 }
+
+// SilentFor is how long ago the latest event was, of a silent device.
+func (r deviceRow) SilentFor() template.HTML { return web.ShowAgo(r.Silence.Since(), r.now) }
+
+// Changed is how long ago the device was changed.
+func (r deviceRow) Changed() template.HTML { return web.ShowAgo(r.Modified, r.now) }
+
+// ShownLabels are the first labels.
+func (r deviceRow) ShownLabels() []string { return r.Labels[:min(len(r.Labels), mostRowLabels)] }
+
+// MoreLabels is how many labels the list does not show.
+func (r deviceRow) MoreLabels() int { return len(r.Labels) - len(r.ShownLabels()) + r.Left }
 
 // OnlySilent reports whether the list is of silent devices.
-func (d devicesData) OnlySilent() bool { return d.Get("state") == stateSilent }
+func (d devicesData) OnlySilent() bool { return d.Filter.Has(devicesearch.KindIs, devicesearch.Silent) }
 
 // Looking reports whether the list is of silent devices and it is not known yet which these are.
 func (d devicesData) Looking() bool { return d.OnlySilent() && !d.Silent.Known }
 
-// Sorts are the orders.
-func (devicesData) Sorts() []web.Option {
-	return web.Labelled("name", "name", "-name", "name, Z first", "changed", "changed, newest first", "-changed", "changed, oldest first",
-		"profile", "profile", "service", "service", "state", "state")
+// chip is a term of the filter, with the address of the list without it.
+type chip struct {
+	Text   string
+	Remove template.URL
+}
+
+// Chips are the terms of the filter that are not words.
+func (d devicesData) Chips() (all []chip) {
+	for _, t := range d.Filter.Chips() {
+		all = append(all, chip{t.String(), d.At("q", d.Filter.Without(t).String())})
+	}
+	return all
+}
+
+// With is the address of the list with a term more.
+func (d devicesData) With(kind, value string) template.URL {
+	return d.At("q", d.Filter.With(kind, value).String())
 }
 
 // At is the address of the list with one parameter changed.
 func (d devicesData) At(name, value string) template.URL {
-	return web.Address("/devices", d.Query, name, value)
+	return web.Address("/devices", url.Values{"q": {d.Filter.String()}, "sort": {d.Sort}}, name, value)
+}
+
+// heading is the heading of a column. Address sorts by it; "" if the state has no index for that.
+type heading struct {
+	Label, Class, Aria string
+	Address            template.URL
+}
+
+// Headings are the headings of the columns. The orders are the ones of the index in memory. It has no times of readings: an order by these
+// would read an index entry for each device.
+func (d devicesData) Headings() []heading {
+	seen := "Last seen"
+	if d.OnlySilent() {
+		seen = "Silent since"
+	}
+	return []heading{
+		d.headingOf("name", "Name", ""), d.headingOf("state", "State", "states"),
+		{Label: seen, Class: "seen"}, {Label: "Latest", Class: "latest"},
+		d.headingOf("profile", "Profile", "profile"), d.headingOf("service", "Service", "service"),
+		{Label: "Labels", Class: "labels"}, d.headingOf("changed", "Changed", "changed"),
+	}
+}
+
+func (d devicesData) headingOf(order, label, class string) heading {
+	h := heading{Label: label, Class: class}
+	current, down := strings.CutPrefix(cmp.Or(d.Sort, "name"), "-")
+	next := order
+	if current == order {
+		h.Aria = map[bool]string{false: "ascending", true: "descending"}[down != (order == "changed")] // the newest change is first
+		if !down {
+			next = "-" + order
+		}
+	}
+	if next == "name" {
+		next = "" // the order without a parameter
+	}
+	h.Address = d.At("sort", next)
+	return h
 }
 
 func (s deviceList) showDevices(c *gin.Context) error {
@@ -93,31 +166,96 @@ func (s deviceList) showDevices(c *gin.Context) error {
 }
 
 func (s deviceList) listDevices(c *gin.Context, status int, message string) error {
-	q := web.Filters(c, "q", "label", "profile", "service", "state", "sort", "after", "before")
-	if !slices.Contains(devicesearch.Sorts, strings.TrimPrefix(q.Get("sort"), "-")) {
-		q.Del("sort")
+	q := c.Request.URL.Query()
+	d := devicesData{Filter: searchFilter(q), Sort: q.Get("sort")}
+	if !slices.Contains(devicesearch.Sorts, strings.TrimPrefix(d.Sort, "-")) {
+		d.Sort = ""
 	}
-	d := devicesData{Query: q}
 	query := devicesearch.Query{
-		Words: strings.Fields(strings.ToLower(q.Get("q"))), Label: q.Get("label"), Profile: q.Get("profile"), Service: q.Get("service"),
-		State: strings.ToUpper(q.Get("state")), Sort: q.Get("sort"), After: q.Get("after"), Before: q.Get("before"), Limit: web.PageRows,
+		Filter: d.Filter, Sort: d.Sort, After: cutSearch(q, "after"), Before: cutSearch(q, "before"), Limit: web.PageRows,
 	}
 	var err error
-	if query.State == stateSilent {
-		if d.Silent, err = s.silent.Find(c.Request.Context()); err != nil {
-			return err
-		}
-		query.State, query.Only = "", func(name string) bool { return d.Silence(name) != nil }
-	}
-	d.Result, err = s.listing.Find(c.Request.Context(), query)
-	if err == nil {
-		d.Profiles, d.Services, err = s.pickers()
-	}
-	if err != nil {
+	if d.Result, d.Silent, err = s.findDevices(c.Request.Context(), query, 0); err != nil {
 		return err
 	}
-	d.Filtered = q.Get("q")+q.Get("label")+q.Get("profile")+q.Get("service")+q.Get("state") != ""
-	return s.Show(c, status, "devices", web.Page{Title: "Devices", Live: "devices", Message: message, Data: d})
+	if d.Rows, err = s.rowsOf(d.Devices, d.Silent); err != nil {
+		return err
+	}
+	if err = s.suggest(&d); err != nil {
+		return err
+	}
+	return s.Show(c, status, "devices", web.Page{Title: "Devices", Live: "devices&readings", Message: message, Data: d})
+}
+
+// rowsOf adds the latest reading to each device of a page. It reads one index entry and one reading for each.
+func (s deviceList) rowsOf(found []devicesearch.Device, silent silence.Result) ([]deviceRow, error) {
+	view, done := s.values.view()
+	defer done()
+	rows := make([]deviceRow, len(found))
+	for i, device := range found {
+		rows[i] = deviceRow{Device: device, now: s.Now()}
+		if one, is := silent.Devices[device.Name]; is {
+			rows[i].Silence = &one
+		}
+		latest, _, err := view.Lists.Readings(domain.Page{Limit: 1}, domain.Filter{Index: domain.IndexDevice, Value: device.Name})
+		if err != nil {
+			return nil, err
+		}
+		if len(latest) > 0 {
+			rows[i].Latest = &value{latest[0]}
+		}
+	}
+	return rows, nil
+}
+
+// suggest fills the terms that the search suggests.
+func (s deviceList) suggest(d *devicesData) error {
+	profiles, services, err := s.pickers()
+	for _, state := range devicesearch.States {
+		d.Suggestions = append(d.Suggestions, devicesearch.Term{Kind: devicesearch.KindIs, Value: state}.String())
+	}
+	for _, one := range profiles {
+		d.Suggestions = append(d.Suggestions, devicesearch.Term{Kind: devicesearch.KindProfile, Value: one.Value}.String())
+	}
+	for _, one := range services {
+		d.Suggestions = append(d.Suggestions, devicesearch.Term{Kind: devicesearch.KindService, Value: one.Value}.String())
+	}
+	d.Profiles = len(profiles) > 0
+	return err
+}
+
+// searchFilter returns the filter of an address: q is the text of its search field, in has the chips before it. Links may have a parameter
+// for each kind of term instead, such as state=DOWN.
+func searchFilter(q url.Values) devicesearch.Filter {
+	f := devicesearch.Parse(cutSearch(q, "in") + " " + cutSearch(q, "q"))
+	f = f.With(devicesearch.KindLabel, cutSearch(q, "label")).With(devicesearch.KindProfile, cutSearch(q, "profile"))
+	return f.With(devicesearch.KindService, cutSearch(q, "service")).With(devicesearch.KindIs, cutSearch(q, "state"))
+}
+
+// cutSearch returns a parameter, cut to a length that bounds the work.
+func cutSearch(q url.Values, name string) string {
+	return q.Get(name)[:min(len(q.Get(name)), mostSearch)]
+}
+
+// findDevices finds a page of devices, and the silent ones. If the filter asks for these, they are the devices that became silent until a
+// time in milliseconds since the Unix epoch. 0: until now.
+func (s deviceList) findDevices(ctx context.Context, q devicesearch.Query, until int64) (
+	found devicesearch.Result, silent silence.Result, err error,
+) {
+	only, wanted := q.Only, q.Filter.Has(devicesearch.KindIs, devicesearch.Silent)
+	if only == nil || wanted { // the list marks silent devices, a run needs them if its filter does
+		if silent, err = s.silent.Find(ctx); err != nil {
+			return found, silent, err
+		}
+	}
+	if wanted {
+		q.Only = func(l *devicesearch.Device) bool {
+			one, is := silent.Devices[l.Name]
+			return is && (until == 0 || one.Begin().UnixMilli() <= until) && (only == nil || only(l))
+		}
+	}
+	found, err = s.listing.Find(ctx, q)
+	return found, silent, err
 }
 
 // pickers returns the names of profiles and services to choose from.
@@ -135,71 +273,141 @@ func (s devices) pickers() (profiles, services []web.Option, err error) {
 	return profiles, services, nil
 }
 
-// changeDevices does the same with all devices that are marked in the list.
+// changeDevices does the same with all devices that are marked in the list. If all that match are marked, it leads to the page of the run.
 func (s deviceList) changeDevices(c *gin.Context) error {
 	names := c.PostFormArray("name")
-	back := "/devices"
+	back, filter := "/devices", devicesearch.Filter(nil)
 	if u, err := url.Parse(c.PostForm("back")); err == nil && u.Path == back && u.RawQuery != "" {
 		back += "?" + u.RawQuery
+		filter = searchFilter(u.Query())
 	}
-	label := strings.TrimSpace(c.PostForm("label"))
-	action, words := s.deviceAction(c, c.PostForm("action"), label)
-	switch {
+	run := marked.Run{Filter: filter, Action: c.PostForm("action"), Label: strings.TrimSpace(c.PostForm("label"))}
+	switch wrong := run.Wrong(); {
+	case wrong != "":
+		return s.listDevices(c, http.StatusUnprocessableEntity, wrong)
+	case c.PostForm("all") != "":
+		return s.Redirect(c, run.Address())
 	case len(names) == 0:
 		return s.listDevices(c, http.StatusUnprocessableEntity, "No device is marked. Mark the devices first, then choose what to do.")
 	case len(names) > web.PageRows:
 		return s.listDevices(c, http.StatusUnprocessableEntity,
-			fmt.Sprintf("%d devices are marked; change at most %d at a time.", len(names), web.PageRows))
-	case action == nil:
-		return s.listDevices(c, http.StatusUnprocessableEntity, words)
+			fmt.Sprintf("%d devices are marked; change at most %d at a time, or all that match.", len(names), web.PageRows))
 	}
 	var wrong []string
 	for _, name := range names {
-		if a := action(name); !a.OK() {
+		if a := s.changeDevice(c, run, name); !a.OK() {
 			wrong = append(wrong, fmt.Sprintf("%s: %s", name, a.Message))
 		}
 	}
 	if len(wrong) > 0 {
-		return s.listDevices(c, http.StatusUnprocessableEntity,
-			fmt.Sprintf("%d of %d devices are %s. Refused: %s", len(names)-len(wrong), len(names), words, strings.Join(wrong, " · ")))
+		return s.listDevices(c, http.StatusUnprocessableEntity, fmt.Sprintf("%d of %d devices are %s. Refused: %s",
+			len(names)-len(wrong), len(names), run.Participle(), strings.Join(wrong, " · ")))
 	}
 	if len(names) == 1 {
-		return s.Done(c, back, "1 device is %s.", words)
+		return s.Done(c, back, "1 device is %s.", run.Participle())
 	}
-	return s.Done(c, back, "%d devices are %s.", len(names), words)
+	return s.Done(c, back, "%d devices are %s.", len(names), run.Participle())
 }
 
-// deviceAction returns the function for an action and the participle for its notice. For an unknown action do is nil and words the error.
-func (s deviceList) deviceAction(c *gin.Context, action, label string) (do func(name string) web.Answer, words string) {
-	patch := func(name, field string, value any, header ...string) web.Answer {
-		return s.patchDevice(c, map[string]any{"name": name, field: value}, header...)
+// changeDevice changes one device, as a run does.
+func (s deviceList) changeDevice(c *gin.Context, run marked.Run, name string) web.Answer {
+	switch run.Action {
+	case marked.Delete:
+		return s.Call(c, metadataService, http.MethodDelete, web.APIPath("device/name/", name), nil)
+	case marked.Lock:
+		return s.patchDevice(c, map[string]any{"name": name, "adminState": domain.StateLocked})
+	case marked.Unlock:
+		return s.patchDevice(c, map[string]any{"name": name, "adminState": domain.StateUnlocked})
 	}
-	switch action {
-	case "lock":
-		return func(name string) web.Answer { return patch(name, "adminState", domain.StateLocked) }, "locked"
-	case "unlock":
-		return func(name string) web.Answer { return patch(name, "adminState", domain.StateUnlocked) }, "unlocked"
-	case "delete":
-		return func(name string) web.Answer {
-			return s.Call(c, metadataService, http.MethodDelete, web.APIPath("device/name/", name), nil)
-		}, "deleted"
-	case "label", "unlabel":
-		if label == "" {
-			return nil, "Write the label first."
+	device, revision, err := s.device(c, name)
+	if err != nil {
+		return web.Answer{Status: web.StatusOf(domain.CodeOf(err)), Message: err.Error()}
+	}
+	labels := slices.DeleteFunc(slices.Clone(device.Labels), func(l string) bool { return l == run.Label })
+	if run.Action == marked.AddLabel {
+		labels = append(labels, run.Label)
+	}
+	return s.patchDevice(c, map[string]any{"name": name, "labels": append([]string{}, labels...)}, "If-Match", etag(revision))
+}
+
+// showRun shows a run before it begins, or after it was stopped.
+func (s deviceList) showRun(c *gin.Context) error {
+	run := marked.Read(c.Request.URL.Query())
+	if wrong := run.Wrong(); wrong != "" {
+		return s.Redirect(c, "/devices")
+	}
+	p := marked.Progress{Run: run, New: run.Seq == 0}
+	found, err := s.findWaiting(c.Request.Context(), &p, 0)
+	if err != nil {
+		return err
+	}
+	if p.New {
+		p.Seq, p.At, p.Of = found.Seq, s.Now().UnixMilli(), found.Matched
+	}
+	return s.showProgress(c, p)
+}
+
+// findWaiting finds the next devices of a run, and counts the ones that wait.
+func (s deviceList) findWaiting(ctx context.Context, p *marked.Progress, limit int) (found devicesearch.Result, err error) {
+	q := devicesearch.Query{Filter: p.Filter, Limit: limit, Only: p.Waits}
+	if p.Next != "" {
+		q.After = devicesearch.CursorByName(p.Next)
+	}
+	found, silent, err := s.findDevices(ctx, q, p.At)
+	if err == nil && p.Filter.Has(devicesearch.KindIs, devicesearch.Silent) && !silent.Known {
+		err = domain.Errorf(domain.Unavailable, "Ledge is still finding out which devices are silent; load this page again in some seconds")
+	}
+	p.Left = found.Matched
+	return found, err
+}
+
+// continueRun changes the next devices of a run: at most 50, and for about two seconds. The page then sends the next request.
+func (s deviceList) continueRun(c *gin.Context) error {
+	p := marked.Progress{Run: marked.Read(c.Request.URL.Query())}
+	if p.Wrong() != "" || p.Seq == 0 {
+		return s.Redirect(c, "/devices")
+	}
+	p.Continue(c.Request.PostForm)
+	if err := s.changeNext(c, &p); domain.CodeOf(err) == domain.Unauthenticated {
+		return err
+	} else if err != nil {
+		p.Going, p.Stopped = false, err.Error()
+	}
+	return s.showProgress(c, p)
+}
+
+// changeNext changes the next devices of a run. It stops the run if all of them are refused, because the next ones would be too.
+func (s deviceList) changeNext(c *gin.Context, p *marked.Progress) error {
+	ctx := c.Request.Context()
+	next, err := s.findWaiting(ctx, p, marked.Together)
+	if err != nil {
+		return err
+	}
+	end, changed := time.Now().Add(marked.Longest), 0
+	for _, d := range next.Devices {
+		if ctx.Err() != nil || time.Now().After(end) {
+			break
 		}
-		return func(name string) web.Answer {
-			device, revision, err := s.device(c, name)
-			if err != nil {
-				return web.Answer{Status: web.StatusOf(domain.CodeOf(err)), Message: err.Error()}
-			}
-			labels := slices.DeleteFunc(slices.Clone(device.Labels), func(l string) bool { return l == label })
-			if action == "label" {
-				labels = append(labels, label)
-			}
-			return patch(name, "labels", append([]string{}, labels...), "If-Match", etag(revision))
-		}, map[string]string{"label": "labelled", "unlabel": "without the label"}[action]
+		a := s.changeDevice(c, p.Run, d.Name)
+		switch {
+		case a.Status == http.StatusUnauthorized:
+			return domain.Errorf(domain.Unauthenticated, "%s", a.Message)
+		case a.OK():
+			changed++
+		default:
+			p.Refuse(d.Name, a.Message)
+		}
+		p.Next = d.Name
 	}
-	return nil, "Choose what to do with the marked devices."
+	rest, err := s.findWaiting(ctx, p, 1)
+	if p.Going = changed > 0 && len(rest.Devices) > 0; changed == 0 && len(rest.Devices) > 0 {
+		p.Stopped = "All devices of the last request were refused, so the run has stopped."
+	}
+	return err
+}
+
+func (s deviceList) showProgress(c *gin.Context, p marked.Progress) error {
+	return s.Show(c, http.StatusOK, "devices_all", web.Page{Title: p.Title(p.Of), Data: p})
 }
 
 // patchDevice changes fields of a device.

@@ -81,6 +81,7 @@ func consolePages(t *testing.T, c *ledgetest.ConsoleClient) (pages []string) {
 	for _, resource := range []string{"temperature", "door", "picture", "status"} { // each kind of value is shown in another way
 		pages = append(pages, "/devices/boiler-2?resource="+resource)
 	}
+	pages = append(pages, "/devices/+all?action=delete&q=boiler", "/devices/+all?action=lock&seq=1&at=1&of=4")
 	slices.Sort(pages)
 	return pages
 }

@@ -37,6 +37,7 @@ type Device struct {
 	Labels                     []string
 	Left                       int    // labels that are not among Labels, and are not found
 	Modified                   int64  // in milliseconds since the Unix epoch
+	Revision                   uint64 // the event that made the device as it is
 	gone                       bool   // it was removed, and leaves the index with the next sort
 	text                       string // that a search looks in, in lower case
 }
@@ -94,7 +95,7 @@ func (d *Index) Find(ctx context.Context, q Query) (Result, error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	f := q.search(d.devices)
-	f.All, f.Left = d.total, d.total-len(d.devices)
+	f.All, f.Left, f.Seq = d.total, d.total-len(d.devices), d.seq
 	return f, nil
 }
 
@@ -206,18 +207,18 @@ func (d *Index) readSome(names []string) {
 	defer done()
 	for _, name := range names {
 		var device domain.Device
-		if domain.GetWithin(view.State.Devices, name, math.MaxInt, &device).OK { // Get would keep all of them
-			d.put(device)
+		if row := domain.GetWithin(view.State.Devices, name, math.MaxInt, &device); row.OK { // Get would keep all of them
+			d.put(device, row.Revision)
 		} else {
 			d.remove(name)
 		}
 	}
 }
 
-func (d *Index) put(device domain.Device) {
+func (d *Index) put(device domain.Device, revision uint64) {
 	l := Device{
 		Profile: d.share(device.ProfileName), Service: d.share(device.ServiceName), AdminState: d.share(device.AdminState),
-		OperatingState: d.share(device.OperatingState), Modified: device.Modified,
+		OperatingState: d.share(device.OperatingState), Modified: device.Modified, Revision: revision,
 	}
 	bytes := 0
 	for i, label := range device.Labels {
@@ -267,12 +268,11 @@ func (d *Index) remove(name string) {
 
 // Query selects devices, their order and a page of them.
 type Query struct {
-	Words                          []string // in lower case; a device has all of them
-	Label, Profile, Service, State string
-	Sort                           string // one of Sorts; with a minus before it the other way round
-	After, Before                  string // a cursor: the name of a device, and, after a dot, its key in the order
-	Limit                          int
-	Only                           func(name string) bool // keeps a device; nil: all
+	Filter        Filter
+	Sort          string // one of Sorts; with a minus before it the other way round
+	After, Before string // a cursor: the name of a device, and, after a dot, its key in the order
+	Limit         int
+	Only          func(*Device) bool // keeps a device that the filter matches; nil: all
 }
 
 // Result is a page of devices.
@@ -280,6 +280,8 @@ type Result struct {
 	Devices []Device
 	// Matched is how many devices match, All how many there are, Left how many of them the index does not hold.
 	Matched, All, Left int
+	// Seq is the last event that the page surely shows.
+	Seq uint64
 	// Next and Previous are cursors; empty: there is no such page.
 	Next, Previous string
 }
@@ -302,6 +304,9 @@ func (q *Query) key(l *Device) string {
 }
 
 func (q *Query) cursor(l *Device) string { return l.Name + "." + q.key(l) } // no name has a dot
+
+// CursorByName is the cursor of a device in a list that is sorted by name.
+func CursorByName(name string) string { return name + "." }
 
 // position is a device as a cursor has it.
 func (q *Query) position(cursor string) Device {
@@ -341,18 +346,8 @@ func (q *Query) order() (compare func(a, b *Device) int, down bool) {
 	return up, false
 }
 
-func (q *Query) matches(l *Device) bool {
-	if q.Profile != "" && l.Profile != q.Profile || q.Service != "" && l.Service != q.Service ||
-		q.State != "" && l.AdminState != q.State && l.OperatingState != q.State || q.Label != "" && !slices.Contains(l.Labels, q.Label) ||
-		q.Only != nil && !q.Only(l.Name) {
-		return false
-	}
-	for _, word := range q.Words {
-		if !strings.Contains(l.text, word) {
-			return false
-		}
-	}
-	return true
+func (q *Query) matchDevice(l *Device) bool {
+	return q.Filter.matchDevice(l) && (q.Only == nil || q.Only(l))
 }
 
 // search looks at each of the devices, which are sorted by name, once, and holds no more than a page of them.
@@ -366,7 +361,7 @@ func (q *Query) search(devices []Device) (f Result) {
 		if down { // in the order of the page, if that is by name: then most devices are compared once
 			l = &devices[len(devices)-1-i]
 		}
-		if !q.matches(l) {
+		if !q.matchDevice(l) {
 			continue
 		}
 		f.Matched++

@@ -80,7 +80,7 @@ func TestIndexFollowsTheLog(t *testing.T) {
 		if got := d.names(t, all); got != "d-002 d-003" {
 			t.Errorf("after one was removed: %q", got)
 		}
-		if got := d.names(t, Query{Limit: 10, Words: []string{"fresh"}}); got != "d-002" {
+		if got := d.names(t, Query{Limit: 10, Filter: Parse("fresh")}); got != "d-002" {
 			t.Errorf("after one was changed: %q", got)
 		}
 		if got := d.names(t, Query{Limit: 1, Sort: "changed"}); got != "d-002" {
@@ -129,7 +129,7 @@ func TestIndexIsBounded(t *testing.T) {
 	rest := strings.Repeat(" ", 1000)
 	for n := range mostListed + 10 {
 		name := fmt.Sprint("d-", n)
-		d.put(domain.Device{Name: (name + rest)[:len(name)], Labels: []string{fmt.Sprint("l-", n)}})
+		d.put(domain.Device{Name: (name + rest)[:len(name)], Labels: []string{fmt.Sprint("l-", n)}}, 0)
 	}
 	if each := (heap() - before) / mostListed; each > 500 {
 		t.Errorf("it holds %d bytes for each device, want about 400", each)
@@ -139,7 +139,7 @@ func TestIndexIsBounded(t *testing.T) {
 	}
 	d.sort()
 	d.remove("d-5")
-	d.put(domain.Device{Name: "another"})
+	d.put(domain.Device{Name: "another"}, 0)
 	d.sort()
 	if _, known := d.at("another"); !known || len(d.devices) != mostListed {
 		t.Error("the place of a device that is gone is not used again")
@@ -150,7 +150,7 @@ func TestIndexIsBounded(t *testing.T) {
 func TestIndexOfLongTexts(t *testing.T) {
 	d := &Index{shared: map[string]string{}, loaded: true}
 	labels := slices.Repeat([]string{strings.Repeat("x", 100)}, 1000)
-	put := func(name string) { d.put(domain.Device{Name: name, Labels: labels}); d.sort() }
+	put := func(name string) { d.put(domain.Device{Name: name, Labels: labels}, 0); d.sort() }
 	put("d-1")
 	if l := d.devices[0]; len(l.Labels) != mostLabelBytes/100 || l.Left != 1000-mostLabelBytes/100 || d.weight != 1+len(l.text)/usualText {
 		t.Errorf("%d labels, %d left, weight %d", len(l.Labels), l.Left, d.weight)
@@ -257,12 +257,14 @@ func BenchmarkDirectory(b *testing.B) {
 		d.put(domain.Device{
 			Name: fmt.Sprintf("building-%02d-sensor-%06d", n%40, n), ProfileName: "p", ServiceName: "s", Modified: int64(n * 7919 % 100_003),
 			Labels: []string{fmt.Sprint("floor-", n%7)}, AdminState: "UNLOCKED", OperatingState: "UP",
-		})
+		}, uint64(n))
 	}
 	d.sort()
-	for _, q := range []Query{{}, {Words: []string{"sensor", "0999"}}, {Sort: "changed", Label: "floor-3"}, {Sort: "-profile"}, {Words: []string{"nothing"}}} {
+	for _, q := range []Query{
+		{}, {Filter: Parse("sensor 0999")}, {Sort: "changed", Filter: Parse("label:floor-3")}, {Sort: "-profile"}, {Filter: Parse("nothing")},
+	} {
 		q.Limit = 50
-		b.Run(fmt.Sprintf("%s %s %v", q.Sort, q.Label, q.Words), func(b *testing.B) {
+		b.Run(fmt.Sprintf("%s %s", q.Sort, q.Filter), func(b *testing.B) {
 			for b.Loop() {
 				q.search(d.devices)
 			}

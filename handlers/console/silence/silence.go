@@ -237,7 +237,7 @@ func rhythmOf(lists domain.Lists, name string, now time.Time) (r rhythm, err err
 	for ; in < len(times) && times[in] > times[0]-int64(within); in++ {
 		r.Usual = max(r.Usual, time.Duration(times[in-1]-times[in]))
 	}
-	if r.due = r.end(); in < fewest {
+	if r.due = r.Begin(); in < fewest {
 		r.Usual, r.due = 0, now.Add(unknown)
 	}
 	if r.isSilent(now) {
@@ -246,11 +246,11 @@ func rhythmOf(lists domain.Lists, name string, now time.Time) (r rhythm, err err
 	return r, nil
 }
 
-// end is when the device is silent if nothing comes.
-func (s Silence) end() time.Time { return s.Last.Add(max(factor*s.Usual, least)) }
+// Begin is when the device is silent if nothing comes.
+func (s Silence) Begin() time.Time { return s.Last.Add(max(factor*s.Usual, least)) }
 
 // isSilent reports whether the device has a rhythm and is late.
-func (s Silence) isSilent(now time.Time) bool { return s.Usual > 0 && now.After(s.end()) }
+func (s Silence) isSilent(now time.Time) bool { return s.Usual > 0 && now.After(s.Begin()) }
 
 // isExpected reports whether the device is there and may send: nothing is expected of a device that is DOWN or LOCKED.
 func isExpected(state domain.State, name string) bool {

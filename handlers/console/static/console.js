@@ -14,7 +14,7 @@
 
   function works(part) {
     var at = document.activeElement, types = part.contains(at) && /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName);
-    return types || part.querySelector(":active, input[type=checkbox]:checked");
+    return types || part.querySelector(":active, .menu[open], input[type=checkbox]:checked");
   }
 
   function refresh() {
@@ -215,15 +215,6 @@
     });
   }
 
-  // The bar for marked rows says how many there are.
-  function countMarked() {
-    document.querySelectorAll(".bulk").forEach(function (bar) {
-      var n = bar.form.querySelectorAll("td.mark input:checked").length;
-      bar.querySelector("legend").textContent = n ? n + " marked" : "Marked devices";
-    });
-  }
-  document.addEventListener("change", countMarked);
-
   // In a narrow window a button unfolds the filters. It says how many of them are set.
   function countFilters() {
     var form = document.getElementById("filters"), set = 0;
@@ -318,7 +309,6 @@
     showTimes(document);
     addCopyButtons();
     countFilters();
-    countMarked();
     document.querySelectorAll("img[data-size]").forEach(checkPicture);
     showCurrent();
     connect();

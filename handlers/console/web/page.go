@@ -249,7 +249,7 @@ func (s *Site) Done(c *gin.Context, to, notice string, args ...any) error {
 }
 
 func (s *Site) notice(c *gin.Context) string {
-	if _, known := User(c); !known || IsLive(c) {
+	if _, known := User(c); !known || IsLive(c) || c.Request.Method == http.MethodHead {
 		return ""
 	}
 	text, err := s.Sessions.Take(c, keyNotice)
@@ -272,8 +272,6 @@ var functions = template.FuncMap{
 		return many
 	},
 	"field": newField,
-	"first": func(list []string) []string { return list[:min(len(list), RowEntries)] },
-	"more":  func(list []string, left int) int { return max(0, len(list)-RowEntries) + left },
 }
 
 // showTime shows a time in milliseconds since the Unix epoch; the script shows it in the time zone of the browser.

@@ -90,7 +90,7 @@ func New(o Options) *Site {
 	s.Serve(
 		Get("/static/:file", handlers.Public, func(c *gin.Context) error { static.Serve(c, c.Param("file")); return nil }),
 		Get("/favicon.ico", handlers.Public, func(c *gin.Context) error { static.Serve(c, "icon.svg"); return nil }),
-		Get("/live", domain.MayRead, liveConnections{s}.serveLive),
+		Get(livePath, domain.MayRead, liveConnections{s}.serveLive),
 	)
 	s.Serve(loginPages{s}.routes()...)
 	return s
@@ -101,6 +101,9 @@ func (s *Site) Close() { s.live.close() }
 
 // ServeHTTP implements http.Handler.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// livePath is the path of live connections.
+const livePath = "/live"
 
 // Handler answers a request. For an error that it returns the site answers, with a page.
 type Handler func(c *gin.Context) error
@@ -136,13 +139,17 @@ func (r Route) Streamed() Route {
 	return r
 }
 
-// Serve adds routes. It panics if a route has no right.
+// Serve adds routes. It panics if a route has no right. HEAD has the answer of GET without its body, but for live connections.
 func (s *Site) Serve(routes ...Route) {
 	g := gate{s}
 	for _, r := range routes {
 		handlers.MustHaveRight(r.Method+" "+r.Path, r.Right)
 		s.routes = append(s.routes, r)
-		s.engine.Handle(r.Method, r.Path, g.session, g.authorize(r.Right), g.admit(r), g.authorizeAgain(r.Right), s.answer(r.Handle))
+		all := []gin.HandlerFunc{g.session, g.authorize(r.Right), g.admit(r), g.authorizeAgain(r.Right), s.answer(r.Handle)}
+		s.engine.Handle(r.Method, r.Path, all...)
+		if r.Method == http.MethodGet && r.Path != livePath {
+			s.engine.Handle(http.MethodHead, r.Path, all...)
+		}
 	}
 }
 
