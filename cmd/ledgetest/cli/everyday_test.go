@@ -41,7 +41,7 @@ func TestEverydayPage(t *testing.T) {
 		t.Errorf("docs/everyday.md has %d blocks", len(blocks))
 	}
 	rows, err := csv.NewReader(strings.NewReader(ledgetest.MustRead(t, d.Path("readings.csv")))).ReadAll()
-	if err != nil || len(rows) != 2 || rows[0][1] != "deviceName" || rows[1][4] != "42" {
+	if err != nil || len(rows) != 2 || rows[0][1] != "deviceName" || rows[1][3] != "42" {
 		t.Errorf("readings.csv: %v, %v", rows, err)
 	}
 }
