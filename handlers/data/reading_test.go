@@ -3,8 +3,11 @@ package data
 import (
 	"encoding/csv"
 	"fmt"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"ledge/domain"
 	"ledge/handlers/data/aggregate"
@@ -183,5 +186,43 @@ func TestAggregateOfTooMany(t *testing.T) {
 		if w.Code != 413 || !strings.Contains(w.Body.String(), says) {
 			t.Errorf("got %d %s", w.Code, w.Body)
 		}
+	}
+}
+
+// TestAggregatesTakeTurns holds that a client has one aggregate at a time, and that others are served meanwhile.
+func TestAggregatesTakeTurns(t *testing.T) {
+	o := handlerstest.Options("core-data")
+	o.WriteTimeout = 50 * time.Millisecond // the longest wait for a turn
+	f := mustData(t)
+	var asked atomic.Bool
+	reading, read := make(chan bool), make(chan bool)
+	state := func() (domain.View, func()) {
+		if !asked.Swap(true) {
+			close(reading)
+			<-read
+		}
+		return f.log.View()
+	}
+	h := New(o, state, f.log, f.at, f.payloads)
+	ask := func(client string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest("GET", api+"/reading/aggregate/device/name/hall-1/resourceName/temperature", nil)
+		r.RemoteAddr = client + ":1"
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w
+	}
+	slow := make(chan int)
+	go func() { slow <- ask("192.0.2.1").Code }()
+	<-reading
+	const says = "too many aggregates of readings are being made, 2 at a time"
+	if w := ask("192.0.2.1"); w.Code != 503 || !strings.Contains(w.Body.String(), says) {
+		t.Errorf("a second one of the client: got %d %s", w.Code, w.Body)
+	}
+	if w := ask("192.0.2.2"); w.Code != 200 {
+		t.Errorf("another client: got %d %s", w.Code, w.Body)
+	}
+	close(read)
+	if code := <-slow; code != 200 {
+		t.Errorf("the first one: got %d", code)
 	}
 }
