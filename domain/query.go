@@ -60,6 +60,10 @@ type Lists interface {
 	// Origins are times of a device's events of core-data, in nanoseconds since the Unix epoch, newest first: of the newest event, and then
 	// of the newest event that is at least apart older than the one before, and so on. There are at most most times.
 	Origins(device string, apart time.Duration, most int) ([]int64, error)
+	// Numbers calls f with the origin and the number of the values of a series, oldest first: with at most most of them, behind the place
+	// after; "" is before the first. A value that is not a number is NaN. next is the place of the last one; "" says that there are no
+	// more.
+	Numbers(s Series, after string, most int, f func(origin int64, number float64)) (next string, err error)
 	// TransmissionIDs are those of one notification's transmissions, in no order.
 	TransmissionIDs(notification string) ([]string, error)
 	// Checkpoint returns the last event that is shown, with its chain hash. A list may move it.
@@ -81,6 +85,17 @@ type Former struct {
 	Revision uint64
 	Modified int64               // the time that lists are sorted by
 	Entity   func() (any, error) // reads it; it is of the type of the list
+}
+
+// Series is the values of a resource of a device between two origins, both included, in nanoseconds since the Unix epoch.
+type Series struct {
+	Device, Resource string
+	From, To         int64
+}
+
+// Filters keep the readings of the series.
+func (s Series) Filters() []Filter {
+	return []Filter{{Index: IndexDeviceResource, Value: DeviceResourceKey(s.Device, s.Resource)}, Between(s.From, s.To)}
 }
 
 // View is one consistent look at the state: single entities in State, lists in Lists.

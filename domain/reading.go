@@ -2,6 +2,7 @@ package domain
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 )
 
@@ -43,6 +44,25 @@ func (r Reading) row(text string) Reading {
 	}
 	r.Text = text
 	return r
+}
+
+// Number returns the number that the value is. ok is false for texts, Bools, arrays, objects and bytes, and for NaN and the infinities. An
+// integer of more than 53 bits is rounded.
+func (r Reading) Number() (n float64, ok bool) {
+	if !IsNumeric(r.ValueType) {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(r.Text, 64)
+	return n, err == nil && !math.IsNaN(n) && !math.IsInf(n, 0)
+}
+
+// IsNumeric reports whether values of a type are numbers.
+func IsNumeric(valueType string) bool {
+	switch valueType {
+	case "Int8", "Int16", "Int32", "Int64", "Uint8", "Uint16", "Uint32", "Uint64", "Float32", "Float64":
+		return true
+	}
+	return false
 }
 
 // ReadingPosted records a value that was posted to a resource. Value is the message's payload, byte for byte as it was

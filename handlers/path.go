@@ -23,12 +23,13 @@ func PathInt(c *gin.Context, param, unit string) (int64, error) {
 // epoch, and further by what filter says.
 func ByTime(unit time.Duration, filter Filter) Asked {
 	return func(c *gin.Context) ([]domain.Filter, error) {
-		between, err := timesInPath(c, unit)
+		between, err := TimesInPath(c, unit)
 		return append(filter(c), between), err
 	}
 }
 
-func timesInPath(c *gin.Context, unit time.Duration) (f domain.Filter, err error) {
+// TimesInPath reads the filter of the times from start to end in the path, see [ByTime].
+func TimesInPath(c *gin.Context, unit time.Duration) (f domain.Filter, err error) {
 	start, err := timeInPath(c, "start", unit)
 	if err != nil {
 		return f, err

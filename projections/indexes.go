@@ -1,6 +1,9 @@
 package projections
 
 import (
+	"encoding/binary"
+	"math"
+
 	"ledge/domain"
 	"ledge/projections/fold"
 )
@@ -75,7 +78,7 @@ var (
 		{ID: 0x72, Name: domain.IndexResource, Values: func(dst []string, r domain.Reading) []string { return one(dst, r.Resource) }},
 		{ID: 0x74, Name: domain.IndexDeviceResource, Values: func(dst []string, r domain.Reading) []string {
 			return append(dst, domain.DeviceResourceKey(r.Device, r.Resource))
-		}},
+		}, Note: appendNumber},
 		{ID: 0x75, Name: domain.IndexDigest, Values: func(dst []string, r domain.Reading) []string { return one(dst, r.Digest) }},
 	}
 	dataEventIndexes = []fold.Index[domain.DataEvent]{
@@ -102,6 +105,24 @@ func acknowledged(dst []string, n domain.Notification) []string {
 		return dst
 	}
 	return append(dst, domain.Acknowledged)
+}
+
+// appendNumber appends the number that a reading's value is, if it is one, in 8 bytes (IEEE 754), so that the numbers of a resource are
+// read without a look at the rows.
+func appendNumber(dst []byte, r domain.Reading) []byte {
+	n, ok := r.Number()
+	if !ok {
+		return dst
+	}
+	return binary.BigEndian.AppendUint64(dst, math.Float64bits(n))
+}
+
+// numberIn returns the number that appendNumber has appended, NaN if there is none.
+func numberIn(note []byte) float64 {
+	if len(note) != 8 {
+		return math.NaN()
+	}
+	return math.Float64frombits(binary.BigEndian.Uint64(note))
 }
 
 // one appends a value that may be absent: nothing is found by the empty value.

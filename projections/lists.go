@@ -144,4 +144,25 @@ func (v *View) Origins(device string, apart time.Duration, most int) (times []in
 	return times, err
 }
 
+// Numbers implements domain.Lists. It reads one index entry for each value.
+func (v *View) Numbers(s domain.Series, after string, most int, f func(origin int64, number float64)) (next string, err error) {
+	own := fold.Filter{Index: domain.IndexDeviceResource, Value: domain.DeviceResourceKey(s.Device, s.Resource), From: s.From, To: s.To}
+	err = v.Read(func() error {
+		notes, err := fold.Notes(v.View, readings, own, fold.EntryAt(after))
+		if err != nil {
+			return err
+		}
+		left := most
+		for entry, note := range notes {
+			f(entry.Time(), numberIn(note))
+			if left--; left <= 0 {
+				next = entry.Place()
+				break
+			}
+		}
+		return nil
+	})
+	return next, err
+}
+
 var _ domain.Lists = (*View)(nil)

@@ -236,7 +236,7 @@ func (h *history) removal(id string) {
 
 func (h *history) reading() {
 	r := domain.Reading{ID: uuid("reading", int(h.seq)), Profile: "p", Device: fmt.Sprint("d", h.IntN(4)),
-		Resource: fmt.Sprint("r", h.IntN(3)), Origin: h.now(), Size: int64(h.IntN(5))}
+		Resource: fmt.Sprint("r", h.IntN(3)), Origin: h.now(), Size: int64(h.IntN(5)), ValueType: "Int32", Text: fmt.Sprint(h.IntN(9))}
 	if h.IntN(3) > 0 {
 		h.record(domain.ReadingPosted{Reading: r}, "readings "+r.ID, "data events "+r.ID)
 		return
@@ -246,7 +246,7 @@ func (h *history) reading() {
 	puts := []string{"data events " + e.Event.ID}
 	for i := range 1 + h.IntN(3) {
 		r.ID, r.Resource, r.Origin = uuid("reading of "+e.Event.ID, i), fmt.Sprint("r", i), h.now()
-		r.Size = int64(h.IntN(5))
+		r.Size, r.ValueType = int64(h.IntN(5)), []string{"Float64", "String"}[i%2]
 		e.Readings = append(e.Readings, domain.ReadingValue{Reading: r})
 		puts = append(puts, "readings "+r.ID)
 	}
@@ -574,9 +574,33 @@ func (f *fed) compareReadings(t *testing.T, h *history) {
 	compareTimes(t, h, "readings", h.state.Readings, func(r domain.Reading) int64 { return r.Origin }, v.Readings, readingQueries())
 	compareTimes(t, h, "data events", h.state.DataEvents, func(e domain.DataEvent) int64 { return e.Origin },
 		func(p Page, fs ...Filter) ([]domain.DataEvent, int, error) { return pageOf(v, dataEvents, p, fs) }, dataEventQueries())
+	compareNumbers(t, h, v)
 	sameTable(t, "readings", h.state.Readings, v.State.Readings)
 	sameTable(t, "data events", h.state.DataEvents, v.DataEvents)
 	sameTable(t, "cleanups", h.state.Cleanups, v.Cleanups)
+}
+
+// compareNumbers compares the numbers of each resource of each device with those of its list.
+func compareNumbers(t *testing.T, h *history, v *View) {
+	t.Helper()
+	for n := range 12 {
+		s := domain.Series{Device: fmt.Sprint("d", n%4), Resource: fmt.Sprint("r", n/4), From: math.MinInt64, To: math.MaxInt64}
+		of := func(r domain.Reading) bool { return r.Device == s.Device && r.Resource == s.Resource }
+		var want, got []string
+		for _, r := range expect(h, "readings", h.state.Readings, func(r domain.Reading) int64 { return r.Origin }, of) {
+			number, ok := r.Number()
+			if !ok {
+				number = math.NaN()
+			}
+			want = append(want, fmt.Sprint(r.Origin, " ", number))
+		}
+		slices.Reverse(want)
+		_, err := v.Numbers(s, "", 1<<20, func(origin int64, number float64) { got = append(got, fmt.Sprint(origin, " ", number)) })
+		must(t, err)
+		if !slices.Equal(got, want) {
+			t.Fatalf("numbers of %s of %s: got %v, want %v", s.Resource, s.Device, got, want)
+		}
+	}
 }
 
 // Lists of readings, and what they count, are right while readings come, go by request, are forgotten and read again.

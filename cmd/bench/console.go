@@ -40,7 +40,7 @@ func loadPages(ctx context.Context, b *bench) error {
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
-	if _, err := addReadings(ctx, dir, b.counts.readings); err != nil {
+	if _, err := addReadings(ctx, dir, b.counts.readings, sensorEvent); err != nil {
 		return err
 	}
 	ledge, err := b.startLedge(ctx, dir)

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"ledge/domain"
@@ -20,6 +24,12 @@ const (
 	projectTarget   = 15_000                 // readings a second
 	readingPath     = "/api/v2/reading"
 	eventPath       = "/api/v2/event"
+
+	// The readings of one resource, for aggregates.
+	meterName, meterResource = "meter-1", "Power"
+	betweenReadings          = 100 * time.Millisecond
+	aggregateTarget          = 100 // ms at the median, for a million values
+	aggregatesOfRound        = 10
 )
 
 // firstOrigin is that of the first event, in nanoseconds.
@@ -52,6 +62,64 @@ func listReadings(ctx context.Context, b *bench) error {
 		}
 		one.Target = below(pageTarget, "ms p99", one.Ledge.P99)
 	}
+	return aggregateReadings(ctx, b)
+}
+
+// aggregateReadings asks the real binary for aggregates of one resource that has all the readings: of all times, and of a time of a tenth.
+func aggregateReadings(ctx context.Context, b *bench) error {
+	dir, done, err := b.folder("aggregates")
+	if err != nil {
+		return err
+	}
+	defer done()
+	if _, err := addReadings(ctx, dir, b.counts.readings, meterEvent); err != nil {
+		return err
+	}
+	ledge, err := b.startLedge(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer ledge.stop()
+	if err := ledge.awaitIdle(ctx); err != nil {
+		return err
+	}
+	one, done, err := clients(ctx, ledge.data, 1)
+	if err != nil {
+		return err
+	}
+	defer done()
+	span := int64(b.counts.readings) * int64(betweenReadings)
+	const path = readingPath + "/aggregate/device/name/" + meterName + "/resourceName/" + meterResource
+	for _, l := range []struct {
+		name, within string
+		values       int
+	}{
+		{"all", "", b.counts.readings},
+		{"a tenth of the time", fmt.Sprintf("/start/%d/end/%d", firstOrigin+span/2, firstOrigin+span/2+span/10-1), b.counts.readings / 10},
+	} {
+		request := httpRequest(http.MethodGet, path+l.within+"?buckets=1000", nil)
+		rows, err := compare(ctx, b.counts.pageRounds, func(ctx context.Context, _ int) (measured, error) {
+			w := work{workers: 1, count: aggregatesOfRound, each: 1, limit: b.counts.limit}
+			w.do = func(int, int) error {
+				body, err := one[0].call(request, http.StatusOK)
+				if want := fmt.Sprintf(`"totalCount":%d,`, l.values); err == nil && !bytes.Contains(body, []byte(want)) {
+					err = fmt.Errorf("answered %.300s", body)
+				}
+				return err
+			}
+			before := ledge.cpu()
+			m, err := w.run(ctx)
+			m.cpu = ledge.cpu() - before
+			return m, err
+		})
+		if err != nil {
+			return fmt.Errorf("aggregate of %s: %w", l.name, err)
+		}
+		name := fmt.Sprintf("aggregate of %s values of a resource in 1,000 buckets, %s, 1 client", whole(float64(l.values)), l.name)
+		row := b.report.add(rows[0].alone(name))
+		row.Ledge.P99 = rows[0].tails.median()
+		row.Target = below(aggregateTarget, "ms p50", row.Ledge.P50)
+	}
 	return nil
 }
 
@@ -82,7 +150,7 @@ func readingLists(readings int) []list {
 
 // fillReadings adds readings to a data folder, and rows for how fast they are projected, and what a reading takes.
 func (b *bench) fillReadings(ctx context.Context, dir string) error {
-	took, err := addReadings(ctx, dir, b.counts.readings)
+	took, err := addReadings(ctx, dir, b.counts.readings, sensorEvent)
 	if err != nil {
 		return err
 	}
@@ -91,14 +159,17 @@ func (b *bench) fillReadings(ctx context.Context, dir string) error {
 	return b.sizes(dir)
 }
 
-// addReadings records readings on the log of a data folder, and projects them from there, as a start without a projection does.
-func addReadings(ctx context.Context, dir string, readings int) (projected time.Duration, err error) {
+// addReadings records readings on the log of a data folder, and projects them from there, as a start without a projection does. eventOf
+// makes the nth event.
+func addReadings(
+	ctx context.Context, dir string, readings int, eventOf func(n int) domain.DataEventAdded,
+) (projected time.Duration, err error) {
 	s, err := openStore(ctx, dir)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := recordReadings(ctx, s, readings); err != nil {
+	if err := recordReadings(ctx, s, readings, eventOf); err != nil {
 		return 0, err
 	}
 	state, err := openState(dir, projections.Readings)
@@ -115,8 +186,8 @@ func addReadings(ctx context.Context, dir string, readings int) (projected time.
 	return time.Since(from), nil
 }
 
-// recordReadings appends events of sensors that take turns.
-func recordReadings(ctx context.Context, s *store.Store, readings int) error {
+// recordReadings appends events with readings.
+func recordReadings(ctx context.Context, s *store.Store, readings int, eventOf func(n int) domain.DataEventAdded) error {
 	a, err := store.NewAppender(ctx, s.Readings(), newCheckpoint(), store.AppenderOptions{})
 	if err != nil {
 		return err
@@ -126,7 +197,7 @@ func recordReadings(ctx context.Context, s *store.Store, readings int) error {
 	for n := 0; n < readings/readingsOfEvent; {
 		var group []domain.Request
 		for ; len(group) < fillStep && n < readings/readingsOfEvent; n++ {
-			group = append(group, request(domain.AddDataEvent{Added: sensorEvent(n)}))
+			group = append(group, request(domain.AddDataEvent{Added: eventOf(n)}))
 		}
 		if err := l.submit(ctx, group...); err != nil {
 			return fmt.Errorf("record readings: %w", err)
@@ -156,6 +227,23 @@ func (b *bench) single(name, unit string, value float64) *row {
 
 func sensorName(n int) string   { return fmt.Sprintf("sensor-%03d", n) }
 func resourceName(n int) string { return fmt.Sprintf("Temperature-%d", n) }
+
+// meterEvent is the nth event of a device that has many values of one resource in each.
+func meterEvent(n int) domain.DataEventAdded {
+	e := domain.DataEvent{
+		ID: newID(), Profile: "meter", Device: meterName, Source: meterResource,
+		Origin: firstOrigin + int64(n)*readingsOfEvent*int64(betweenReadings),
+	}
+	list := make([]domain.ReadingValue, readingsOfEvent)
+	for i := range list {
+		list[i].Reading = domain.Reading{
+			ID: newID(), Profile: e.Profile, Device: e.Device, Resource: meterResource, ValueType: "Float32", Units: "W", Size: 12,
+			Origin: e.Origin + int64(i)*int64(betweenReadings),
+			Text:   strconv.FormatFloat(230+20*math.Sin(float64(n)/500)+float64(i), 'e', 6, 32),
+		}
+	}
+	return domain.DataEventAdded{Event: e, Readings: list}
+}
 
 // sensorEvent is the nth event of all sensors.
 func sensorEvent(n int) domain.DataEventAdded {

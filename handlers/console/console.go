@@ -19,6 +19,7 @@ import (
 	"net/http"
 
 	"ledge/domain"
+	"ledge/handlers/console/charts"
 	"ledge/handlers/console/devicesearch"
 	"ledge/handlers/console/silence"
 	"ledge/handlers/console/web"
@@ -96,6 +97,7 @@ func New(o Options) *Console {
 		histories,
 		restorePages{histories},
 		deviceCommands{reader, history, site.Now()},
+		charts.New(site, o.State, o.Values),
 		readingPages{values, o.Refusals},
 		refusedPage{site, o.Refusals},
 		profilePages{site, o.State},

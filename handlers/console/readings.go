@@ -1,8 +1,10 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -29,6 +31,7 @@ type readingPages struct {
 func (s readingPages) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/readings", domain.MayRead, s.Share(s.showReadings)),
+		web.Get("/readings/csv", domain.MayRead, s.serveCSV),
 		web.Get("/readings/:id/value", domain.MayRead, s.serveValue),
 	}
 }
@@ -46,6 +49,17 @@ type readingsData struct {
 	Looked  int
 	Period  web.Period
 	Refused uint64 // events since the start
+}
+
+// CSV is the address of the readings as CSV.
+func (d readingsData) CSV() template.URL {
+	q := url.Values{}
+	for _, name := range []string{"device", "resource", "from", "to"} {
+		if value := d.Get(name); value != "" {
+			q.Set(name, value)
+		}
+	}
+	return web.Address("/readings/csv", q, "", "")
 }
 
 // Get returns a filter.
@@ -156,3 +170,92 @@ func (d readingsData) Beyond() string {
 	}
 	return ""
 }
+
+const (
+	// mostExported is how many readings a file has, exportedAtOnce how many of them core-data is asked for at a time: its largest page.
+	mostExported, exportedAtOnce = 100_000, 1000
+	// byteOrderMark has spreadsheets read a file as UTF-8.
+	byteOrderMark = "\ufeff"
+)
+
+// serveCSV answers with the readings of the list as CSV of core-data, the newest first, page after page. Readings that come meanwhile are
+// not among them, because the pages have an end in time.
+func (s readingPages) serveCSV(c *gin.Context) error {
+	period := web.PeriodOf(c)
+	if status := period.Status(); status != http.StatusOK {
+		return s.ShowError(c, status, cmp.Or(period.FromWrong, period.ToWrong))
+	}
+	if period.To == "" {
+		period.Last = s.Now()
+	}
+	path := exportPath(web.FilterText(c, "device"), web.FilterText(c, "resource"), period)
+	out := &exported{ResponseWriter: c.Writer, header: http.Header{}}
+	accept := "text/csv"
+	for offset := 0; offset < mostExported; offset += exportedAtOnce {
+		out.status, out.page = 0, 0
+		page := fmt.Sprintf("?offset=%d&limit=%d", offset, exportedAtOnce)
+		if err := s.ForwardTo(c, out, dataService, http.MethodGet, path+page, "Accept", accept); err != nil {
+			return err
+		}
+		switch {
+		case out.status != http.StatusOK && offset == 0:
+			return s.ShowError(c, out.status, "The readings cannot be read. Try again.")
+		case out.status == http.StatusRequestedRangeNotSatisfiable || out.status == http.StatusOK && out.page == 0: // the end
+			return nil
+		case out.status != http.StatusOK:
+			panic(http.ErrAbortHandler) // so that nobody takes a part for the whole
+		}
+		accept = "text/csv;header=absent"
+	}
+	return nil
+}
+
+// exportPath is the path of a list of readings at core-data. device and resource may be empty.
+func exportPath(device, resource string, p web.Period) string {
+	path := web.API + "/reading"
+	if device != "" {
+		path += "/device/name/" + url.PathEscape(device)
+	}
+	if resource != "" {
+		path += "/resourceName/" + url.PathEscape(resource)
+	}
+	return path + fmt.Sprintf("/start/%d/end/%d", p.First.UnixNano(), p.Last.UnixNano())
+}
+
+// exported passes pages of core-data on as one file. A page that is refused has a status and no text.
+type exported struct {
+	http.ResponseWriter
+	header http.Header // of a page
+	status int         // of a page
+	page   int         // bytes of a page
+	begun  bool
+}
+
+func (w *exported) Header() http.Header { return w.header }
+
+func (w *exported) WriteHeader(status int) {
+	if w.status == 0 && status >= http.StatusOK {
+		w.status = status
+	}
+}
+
+func (w *exported) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	if w.status != http.StatusOK {
+		return len(p), nil
+	}
+	if w.page += len(p); !w.begun {
+		w.begun = true
+		h := w.ResponseWriter.Header()
+		h.Set("Content-Type", "text/csv; charset=utf-8")
+		h.Set("Content-Disposition", `attachment; filename="readings.csv"`)
+		w.ResponseWriter.WriteHeader(http.StatusOK)
+		if _, err := io.WriteString(w.ResponseWriter, byteOrderMark); err != nil {
+			return 0, err
+		}
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap is for [http.ResponseController], which sets the deadlines of the client.
+func (w *exported) Unwrap() http.ResponseWriter { return w.ResponseWriter }

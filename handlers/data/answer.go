@@ -19,19 +19,24 @@ type answer struct {
 	values *values
 }
 
+// answer begins an answer in JSON or CBOR.
 func (s service) answer(c *gin.Context) *answer {
-	contentType, cbor := typeJSON, wantsCBOR(c.Request.Header)
-	if cbor {
-		contentType = typeCBOR
+	if wantsCBOR(c.Request.Header) {
+		a := s.answerOf(c, typeCBOR)
+		a.enc, a.Disposition = cborEncoder{a.Output}, "attachment"
+		return a
 	}
+	a := s.answerOf(c, typeJSON)
+	a.enc = &jsonEncoder{out: a.Output}
+	return a
+}
+
+// answerOf begins an answer of a media type, without an encoder.
+func (s service) answerOf(c *gin.Context, contentType string) *answer {
 	a := &answer{Answer: s.Answer(c, http.StatusOK, contentType), s: s}
 	a.Vary = "Accept"
 	a.values = &values{service: s, ctx: c.Request.Context(), memory: a.Memory}
 	a.Shed = a.values.shed
-	a.enc = &jsonEncoder{out: a.Output}
-	if cbor {
-		a.enc, a.Disposition = cborEncoder{a.Output}, "attachment"
-	}
 	return a
 }
 

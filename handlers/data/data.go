@@ -54,7 +54,7 @@ func New(o handlers.Options, state entities.Reader, log handlers.Submitter, even
 	o.BodyBytes = cmp.Or(o.BodyBytes, eventBytes)
 	s := handlers.NewService(o)
 	v2 := service{API: s.API(handlers.V2), state: state, log: log, events: events, payloads: payloads}
-	v2.Serve(slices.Concat(v2.eventRoutes(), v2.readingRoutes()))
+	v2.Serve(slices.Concat(v2.eventRoutes(), v2.readingRoutes(), newAggregates(v2).aggregateRoutes()))
 	v2.RouteDocument(document)
 	return s
 }

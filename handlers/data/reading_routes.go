@@ -40,7 +40,14 @@ func (s service) readingRoutes() []handlers.Route {
 var readingKind = entities.Kind[domain.Reading]{List: domain.ListReadings, Table: func(s domain.State) domain.Table[domain.Reading] { return s.Readings }}
 
 func (s service) listReadings(filter handlers.Asked) handlers.Handler {
-	return list(s, "readings", readingKind, filter, (*answer).reading)
+	inJSON := list(s, "readings", readingKind, filter, (*answer).reading)
+	return func(c *gin.Context) {
+		if a := acceptedBy(c.Request.Header); a.prefersType(typeCSV, typeJSON, typeCBOR) {
+			s.listCSV(c, filter, !a.noHeader)
+			return
+		}
+		inJSON(c)
+	}
 }
 
 func byDeviceResource(c *gin.Context) []domain.Filter {

@@ -1,11 +1,16 @@
 package data
 
 import (
+	"encoding/csv"
 	"fmt"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"ledge/domain"
+	"ledge/handlers/data/aggregate"
 	"ledge/handlers/handlerstest"
 )
 
@@ -79,4 +84,145 @@ func TestValuesThatAreGone(t *testing.T) {
 		get("of readings", "/reading/all", `{"apiVersion":"v2","statusCode":200,"totalCount":3,"readings":[`+stateJSON+`,`+temperatureJSON+`]}`),
 		{Name: "itself", Method: "GET", Path: api + "/reading/id/" + readingID + "/binary", Status: 404},
 	})
+}
+
+// TestAggregate asks for aggregates; package aggregate has the tests of the sums.
+func TestAggregate(t *testing.T) {
+	f := mustData(t)
+	const of = "/reading/aggregate/device/name/hall-1/resourceName/"
+	answer := func(resource, text string) string {
+		return `{"apiVersion":"v2","statusCode":200,"aggregate":{"deviceName":"hall-1","resourceName":"` + resource + `",` + text + `}}`
+	}
+	refused := func(name, path, says string) handlerstest.Scenario {
+		return handlerstest.Scenario{Name: name, Method: "GET", Path: api + path, Status: 400, Contains: []string{says}}
+	}
+	handlerstest.Run(t, f, f.log, []handlerstest.Scenario{
+		get("all", of+"temperature", answer("temperature", `"valueType":"Float32","units":"°C","start":1700000000000000001,`+
+			`"end":1700000000000000001,"interval":1,"totalCount":1,`+
+			`"buckets":[{"start":1700000000000000001,"count":1,"min":21.5,"max":21.5,"mean":21.5}]`)),
+		get("of a time", of+"temperature/start/1700000000000000000/end/1700000000000000999?buckets=10",
+			answer("temperature", `"valueType":"Float32","units":"°C","start":1700000000000000000,"end":1700000000000000999,`+
+				`"interval":100,"totalCount":1,"buckets":[{"start":1700000000000000000,"count":1,"min":21.5,"max":21.5,"mean":21.5}]`)),
+		get("not of numbers", of+"image", answer("image", `"valueType":"Binary","start":1700000000000000002,"end":1700000000000000002,`+
+			`"interval":1,"totalCount":1,"buckets":[{"start":1700000000000000002,"count":1,"others":1}]`)),
+		get("of no resource", of+"nosuch", answer("nosuch", `"start":0,"end":0,"interval":0,"totalCount":0,"buckets":[]`)),
+		refused("no bucket", of+"temperature?buckets=0", `buckets: \"0\" is not a whole number from 1 to 1000; correct it or leave it out`),
+		refused("too many buckets", of+"temperature?buckets=1001", `buckets: \"1001\" is not a whole number from 1 to 1000`),
+		refused("half a bucket", of+"temperature?buckets=1.5", `buckets: \"1.5\" is not a whole number`),
+		refused("in seconds", of+"temperature/start/1700000000/end/1800000000", "send 1700000000000000000"),
+		refused("backwards", of+"temperature/start/2/end/1", "end: 1 is before start, which is 2; swap them"),
+	})
+}
+
+// TestReadingsAsCSV has a row for each reading, and no cell that a spreadsheet would run.
+func TestReadingsAsCSV(t *testing.T) {
+	f := mustData(t)
+	post := func(n int, resource, valueType, text string) {
+		f.log.Given(t, domain.PostReading{Reading: domain.ReadingPosted{Value: []byte(text), Reading: domain.Reading{
+			ID: handlerstest.ID(800 + n), Event: handlerstest.ID(900 + n), Profile: "p", Device: "hall-2",
+			Resource: resource, ValueType: valueType, MediaType: "text/plain", Size: int64(len(text)), Origin: origin + int64(1000+n),
+		}}})
+	}
+	post(1, "depth", "Int8", "-5")
+	post(2, "name", "String", `=HYPERLINK("http://x")`)
+	post(3, "name", "String", "@"+strings.Repeat(`a"`, 3000))
+	const (
+		at    = "2023-11-14T22:13:20.000Z,"
+		zero  = "00000000-0000-7000-8000-000000000"
+		names = "time,deviceName,resourceName,value,units,valueType,mediaType,origin,id\r\n"
+		depth = at + "hall-2,depth,-5,,Int8,text/plain,1700000000000001001," + zero + "801\r\n"
+		name  = at + "hall-2,name,\"'=HYPERLINK(\"\"http://x\"\")\",,String,text/plain,1700000000000001002," + zero + "802\r\n"
+		warm  = at + "hall-1,temperature,2.150000e+01,°C,Float32,,1700000000000000001," + zero + "501\r\n"
+		image = at + "hall-1,image,,,Binary,image/jpeg,1700000000000000002," + readingID + "\r\n"
+		state = at + "hall-1,state,\"{\"\"fan\"\":\"\"on\"\"}\",,Object,,1700000000000000003," + zero + "503\r\n"
+	)
+	long := at + "hall-2,name,\"'@" + strings.Repeat(`a""`, 3000) + "\",,String,text/plain,1700000000000001003," + zero + "803\r\n"
+	for _, one := range []struct{ path, accept, want string }{
+		{"/reading/all", "text/csv", names + long + name + depth + state + image + warm},
+		{"/reading/all?limit=1&offset=2", "text/csv;header=absent", depth},
+		{"/reading/resourceName/temperature", "text/csv, application/json;q=0.9", names + warm},
+		{"/reading/device/name/hall-1/start/0/end/1700000000000000002", "text/csv; header=present", names + image + warm},
+		{"/reading/device/name/nosuch", "text/csv", names},
+	} {
+		w := handlerstest.Serve(f, "GET", api+one.path, "", "Accept: "+one.accept)
+		kind := "text/csv; charset=utf-8; header=present"
+		if strings.Contains(one.accept, "absent") {
+			kind = "text/csv; charset=utf-8; header=absent"
+		}
+		got, head := w.Body.String(), w.Header()
+		if w.Code != 200 || got != one.want || head.Get("Content-Type") != kind || head.Get("Content-Disposition") != "attachment" {
+			t.Errorf("%s as %s: got %d %v\n%s\nwant\n%s", one.path, one.accept, w.Code, head, got, one.want)
+		}
+		if rows, err := csv.NewReader(w.Body).ReadAll(); err != nil || len(rows) != strings.Count(one.want, "\r\n") {
+			t.Errorf("%s: %d rows, %v", one.path, len(rows), err)
+		}
+	}
+	for _, accept := range []string{"text/csv;q=0.5, application/json", "text/csv;q=0", "*/*", "text/plain"} {
+		w := handlerstest.Serve(f, "GET", api+"/reading/all", "", "Accept: "+accept)
+		if w.Header().Get("Content-Type") != "application/json" {
+			t.Errorf("Accept: %s: got %s", accept, w.Header().Get("Content-Type"))
+		}
+	}
+}
+
+// crowded are lists of a resource that has too many values.
+type crowded struct{ domain.Lists }
+
+func (crowded) Readings(domain.Page, ...domain.Filter) ([]domain.Reading, int, error) {
+	return []domain.Reading{{Origin: origin}}, aggregate.MostValues + 1, nil
+}
+
+func TestAggregateOfTooMany(t *testing.T) {
+	f := mustData(t)
+	state := func() (domain.View, func()) {
+		view, done := f.log.View()
+		view.Lists = crowded{view.Lists}
+		return view, done
+	}
+	h := contract.Watch(t, New(handlerstest.Options("core-data"), state, f.log, f.at, f.payloads))
+	for _, within := range []string{"", "/start/0/end/1800000000000000000"} {
+		w := handlerstest.Serve(h, "GET", api+"/reading/aggregate/device/name/hall-1/resourceName/temperature"+within, "")
+		const says = `has 5000001 values of this time; ask for a shorter time, with at most 5000000 values`
+		if w.Code != 413 || !strings.Contains(w.Body.String(), says) {
+			t.Errorf("got %d %s", w.Code, w.Body)
+		}
+	}
+}
+
+// TestAggregatesTakeTurns holds that a client has one aggregate at a time, and that others are served meanwhile.
+func TestAggregatesTakeTurns(t *testing.T) {
+	o := handlerstest.Options("core-data")
+	o.WriteTimeout = 50 * time.Millisecond // the longest wait for a turn
+	f := mustData(t)
+	var asked atomic.Bool
+	reading, read := make(chan bool), make(chan bool)
+	state := func() (domain.View, func()) {
+		if !asked.Swap(true) {
+			close(reading)
+			<-read
+		}
+		return f.log.View()
+	}
+	h := New(o, state, f.log, f.at, f.payloads)
+	ask := func(client string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest("GET", api+"/reading/aggregate/device/name/hall-1/resourceName/temperature", nil)
+		r.RemoteAddr = client + ":1"
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w
+	}
+	slow := make(chan int)
+	go func() { slow <- ask("192.0.2.1").Code }()
+	<-reading
+	const says = "too many aggregates of readings are being made, 2 at a time"
+	if w := ask("192.0.2.1"); w.Code != 503 || !strings.Contains(w.Body.String(), says) {
+		t.Errorf("a second one of the client: got %d %s", w.Code, w.Body)
+	}
+	if w := ask("192.0.2.2"); w.Code != 200 {
+		t.Errorf("another client: got %d %s", w.Code, w.Body)
+	}
+	close(read)
+	if code := <-slow; code != 200 {
+		t.Errorf("the first one: got %d", code)
+	}
 }

@@ -64,7 +64,7 @@ var failures = []failure{
 	{status: 400, alter: spoil},
 	{status: 404, alter: misname},
 	{status: 412, alter: func(_ operation, s *Scenario) bool { s.Header = append(s.Header, `If-Match: "999999"`); return true }},
-	{status: 413, alter: notLogin, change: func(o *handlers.Options) { o.BodyBytes, o.UploadBytes, o.ResourceBytes, o.SecretBytes = 1, 1, 1, 1 }},
+	{status: 413, alter: withBody, change: func(o *handlers.Options) { o.BodyBytes, o.UploadBytes, o.ResourceBytes, o.SecretBytes = 1, 1, 1, 1 }},
 	{status: 416, alter: overshoot},
 	{status: 422, alter: withKey, before: otherwise},
 	{status: 500, log: errors.New("boom")},
@@ -72,8 +72,8 @@ var failures = []failure{
 	{status: 507, log: domain.Errorf(domain.Full, "the disk is full")},
 }
 
-// notLogin leaves out the login, whose limit is no option.
-func notLogin(o operation, _ *Scenario) bool { return o.OperationID != "login" }
+// withBody leaves out requests without a body, and the login, whose limit is not an option.
+func withBody(o operation, _ *Scenario) bool { return o.OperationID != "login" && o.RequestBody != nil }
 
 var stopping = domain.Errorf(domain.Unavailable, "ledge is stopping")
 
@@ -84,6 +84,8 @@ func spoil(o operation, s *Scenario) bool {
 		s.Path = "/api/v2" + o.pathWith(func(string) string { return "x" })
 	case o.RequestBody == nil && o.takes(openapi3.ParameterInQuery, "limit"):
 		s.Path += "?limit=x"
+	case o.takes(openapi3.ParameterInQuery, "buckets"):
+		s.Path += "?buckets=x"
 	case o.RequestBody == nil && o.takes(openapi3.ParameterInQuery, "ds-pushevent"):
 		s.Path += "?ds-pushevent=x"
 	case o.RequestBody == nil && o.takes(openapi3.ParameterInHeader, "If-Match"):

@@ -3,6 +3,7 @@ package handlerstest
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -245,6 +246,26 @@ func (l lists) Origins(device string, apart time.Duration, most int) (times []in
 		}
 	}
 	return times, err
+}
+
+func (l lists) Numbers(s domain.Series, after string, most int, f func(int64, float64)) (next string, err error) {
+	all, _, err := l.Readings(domain.Page{Limit: -1}, s.Filters()...)
+	slices.Reverse(all) // oldest first
+	from := 0
+	if after != "" {
+		from = 1 + slices.IndexFunc(all, func(r domain.Reading) bool { return r.ID == after })
+	}
+	for _, r := range all[from:] {
+		n, ok := r.Number()
+		if !ok {
+			n = math.NaN()
+		}
+		f(r.Origin, n)
+		if most--; most <= 0 {
+			return r.ID, err
+		}
+	}
+	return "", err
 }
 
 func (l lists) TransmissionIDs(notification string) (ids []string, _ error) {

@@ -2,6 +2,7 @@ package handlerstest
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -236,4 +237,61 @@ func TestNotificationLists(t *testing.T) {
 		domain.ProcessNotification{ID: ID(100), At: 30, Transmissions: []domain.Transmission{sent(0, 0, 30, "SENT")}},
 		domain.ProcessNotification{ID: ID(101), At: 20, Matched: []string{"s-1"}, Transmissions: []domain.Transmission{sent(1, 1, 31, "FAILED"), sent(1, 2, 31, "SENT")}})
 	sameLists(t, log, projections.Notifications, noticeScenarios)
+}
+
+// TestNumbers reads series in parts of one value, two and all.
+func TestNumbers(t *testing.T) {
+	log := NewLog()
+	post := func(n int, resource, valueType, text string, origin int64) {
+		r := domain.Reading{
+			ID: ID(300 + n), Event: ID(400 + n), Profile: "p", Device: "d", Resource: resource,
+			ValueType: valueType, Size: 1, Origin: origin, Text: text,
+		}
+		log.Given(t, domain.PostReading{Reading: domain.ReadingPosted{Reading: r}})
+	}
+	post(0, "r", "Int8", "-5", 30)
+	post(1, "r", "Float64", "2.5e+00", 10)
+	post(2, "r", "String", "7", 20)
+	post(3, "r", "Uint64", "7", 20)
+	post(4, "r", "Float32", "NaN", 40)
+	post(5, "other", "Int8", "1", 20)
+	log.Given(t, domain.RemoveDataEvent{ID: ID(403)})
+	inMemory, release := log.View()
+	release() // nothing is recorded any more
+	for name, l := range map[string]domain.Lists{"in memory": inMemory.Lists, "projections": mustProject(t, log, projections.Readings)} {
+		for _, one := range []struct {
+			resource string
+			from, to int64
+			want     string
+		}{
+			{"r", math.MinInt64, math.MaxInt64, "10:2.5 20:NaN 30:-5 40:NaN"},
+			{"r", 10, 30, "10:2.5 20:NaN 30:-5"},
+			{"r", 11, 29, "20:NaN"},
+			{"r", 41, 99, ""},
+			{"other", 0, 99, "20:1"},
+			{"nosuch", 0, 99, ""},
+		} {
+			for _, most := range []int{1, 2, 100} {
+				var got []string
+				for next := ""; ; {
+					n := len(got)
+					var err error
+					s := domain.Series{Device: "d", Resource: one.resource, From: one.from, To: one.to}
+					next, err = l.Numbers(s, next, most, func(at int64, number float64) {
+						got = append(got, fmt.Sprintf("%d:%v", at, number))
+					})
+					if err != nil || len(got)-n > most {
+						t.Fatalf("%s: %d values of %d, %v", name, len(got)-n, most, err)
+					}
+					if next == "" {
+						break
+					}
+				}
+				if text := strings.Join(got, " "); text != one.want {
+					t.Errorf("%s: %s from %d to %d, %d at a time: got %s, want %s",
+						name, one.resource, one.from, one.to, most, text, one.want)
+				}
+			}
+		}
+	}
 }

@@ -41,13 +41,15 @@ func asJSON[S any]() Codec[S] {
 	}
 }
 
+func appendSize(dst []byte, s part) []byte { return fmt.Append(dst, s.Size) }
+
 var (
 	things = &Table[thing]{ID: 0x08, Name: "things", Codec: asJSON[thing](), Indexes: []Index[thing]{
-		{0x40, All, nil, func(s thing) int64 { return s.Modified }},
-		{0x41, "label", func(dst []string, s thing) []string { return append(dst, s.Labels...) }, nil},
-		{0x42, "group", func(dst []string, s thing) []string { return append(dst, s.Group) }, nil},
-		{0x43, Created, nil, func(s thing) int64 { return s.Created }},
-		{0x44, Written, nil, func(thing) int64 { return 0 }},
+		{0x40, All, nil, func(s thing) int64 { return s.Modified }, nil},
+		{0x41, "label", func(dst []string, s thing) []string { return append(dst, s.Labels...) }, nil, nil},
+		{0x42, "group", func(dst []string, s thing) []string { return append(dst, s.Group) }, nil, nil},
+		{0x43, Created, nil, func(s thing) int64 { return s.Created }, nil},
+		{0x44, Written, nil, func(thing) int64 { return 0 }, nil},
 	}, Parts: func(f *Forgetting, s thing) (n int) {
 		for _, name := range s.Parts {
 			if parts.Forget(f, name) {
@@ -57,8 +59,8 @@ var (
 		return n
 	}}
 	parts = &Table[part]{ID: 0x09, Name: "parts", Codec: asJSON[part](), Shift: 2, Weigh: func(s part) int64 { return s.Size }, Indexes: []Index[part]{
-		{0x50, All, nil, func(s part) int64 { return s.At }},
-		{0x51, "of", func(dst []string, s part) []string { return append(dst, s.Of) }, nil},
+		{0x50, All, nil, func(s part) int64 { return s.At }, nil},
+		{0x51, "of", func(dst []string, s part) []string { return append(dst, s.Of) }, nil, appendSize},
 	}}
 	numbers = &Table[int]{ID: 0x0a, Name: "numbers", Codec: asJSON[int]()}
 	tables  = []AnyTable{things, parts, numbers}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -170,6 +171,21 @@ func (f *fed) compare(t *testing.T, h *history) {
 		}
 	}
 	must(t, v.Read(func() error {
+		noted := int64(0)
+		for after, more := (Entry{}), true; more; {
+			notes, err := Notes(v, parts, Filter{Index: "of", Value: item(7).Name, From: math.MinInt64, To: math.MaxInt64}, after)
+			must(t, err)
+			more = false
+			for entry, note := range notes {
+				size, err := strconv.ParseInt(string(note), 10, 64)
+				must(t, err)
+				noted, after, more = noted+size, EntryAt(entry.Place()), true
+				break // the next one is asked for by its place
+			}
+		}
+		if noted != weight {
+			t.Errorf("the notes of the parts of %s are %d, want %d", item(7).Name, noted, weight)
+		}
 		values, err := parts.Values(v, "of", item(6).Name)
 		for value := range values {
 			if string(value.text) == item(7).Name && value.Weight != weight {

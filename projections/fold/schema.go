@@ -29,6 +29,9 @@ func (t *Table[S]) layout(w io.Writer) {
 	}
 	for _, x := range t.Indexes {
 		fmt.Fprintf(w, "index %02x %q all=%t time=%t\n", x.ID, x.Name, x.Values == nil, x.At != nil)
+		if x.Note != nil {
+			fmt.Fprintln(w, "with a note")
+		}
 	}
 }
 

@@ -20,13 +20,17 @@ func (t *Table[S]) newSpan(rows *bbolt.Bucket, id byte, value string) *span {
 	return &span{prefix: appendRange(nil, id, value), shift: t.Shift, total: int(tallyAt(rows, id, value).count)}
 }
 
-// limit leaves the entries of a time, both ends included.
-func (s *span) limit(rows *bbolt.Bucket, from, to int64) {
+// boundTime leaves the entries of a time, both ends included. The total stays as it is.
+func (s *span) boundTime(from, to int64) {
 	s.from = appendTime(nil, from)
 	if to < math.MaxInt64 {
 		s.to = appendTime(nil, to+1)
 	}
-	if s.shift > 0 {
+}
+
+// limit is boundTime that counts the entries.
+func (s *span) limit(rows *bbolt.Bucket, from, to int64) {
+	if s.boundTime(from, to); s.shift > 0 {
 		s.total = s.count(rows)
 	}
 }

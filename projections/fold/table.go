@@ -48,6 +48,8 @@ type Index[S any] struct {
 	Values func(dst []string, s S) []string
 	// At is the time that the entries are sorted by; nil: that of the first index.
 	At func(s S) int64
+	// Note appends some bytes of the entity that its entries keep, so that [Notes] reads them without a look at the row; nil: none.
+	Note func(dst []byte, s S) []byte
 }
 
 // The names of indexes that mean something here. All others are in the order of All.

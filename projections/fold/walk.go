@@ -48,6 +48,35 @@ func NewestUntil[S any](v *View, t *Table[S], filter Filter, until int64) (e Ent
 	return Entry{bytes.Clone(r.suffix())}, true, nil
 }
 
+// Notes yields the entries that an index has at a value, of the time of the filter, oldest first, each with its [Index.Note]. It begins
+// behind the entry after; with the zero Entry it begins at the first.
+func Notes[S any](v *View, t *Table[S], filter Filter, after Entry) (iter.Seq2[Entry, []byte], error) {
+	x, err := t.find(filter)
+	if err != nil {
+		return nil, err
+	}
+	s := &span{prefix: appendRange(nil, x.ID, filter.Value)}
+	s.boundTime(filter.From, filter.To)
+	if after.suffix != nil {
+		s.from = append(bytes.Clone(after.suffix), 0)
+	}
+	return func(yield func(Entry, []byte) bool) {
+		for r := s.read(v.rows, true); r.key != nil && yield(Entry{r.suffix()}, r.value); r.next() {
+		}
+	}, nil
+}
+
+// Place returns a text that stands for the entry in [EntryAt].
+func (e Entry) Place() string { return string(e.suffix) }
+
+// EntryAt returns the entry that a Place is of; "" is the zero Entry.
+func EntryAt(place string) (e Entry) {
+	if place != "" {
+		e.suffix = []byte(place)
+	}
+	return e
+}
+
 // WrittenSince yields the entries of the index [Written] from a sequence on.
 func (t *Table[S]) WrittenSince(v *View, seq uint64) iter.Seq[Entry] {
 	from := binary.BigEndian.AppendUint64(appendTime(nil, 0), seq)

@@ -22,6 +22,7 @@ type writer struct {
 	from, to []byte
 	// scratch
 	key    []byte
+	note   []byte
 	values []string
 }
 
@@ -203,6 +204,9 @@ func (t *Table[S]) enter(w *writer, s *S, seq uint64, name []byte, gone bool) {
 		var value []byte
 		if x.Name == Created {
 			value = usual[:8] // the time: what the entity's place in the other indexes is known by
+		} else if x.Note != nil {
+			w.note = x.Note(w.note[:0], *s)
+			value = w.note
 		}
 		w.values = x.of(w.values[:0], *s)
 		for _, v := range w.values {

@@ -253,6 +253,9 @@ func newReadings() *cobra.Command {
 		default:
 			path += "/all"
 		}
+		if *output == csvOutput {
+			return api.CopyCSV(ctx, rest.Readings, path, url.Values{}, limit, c.OutOrStdout())
+		}
 		return printList(ctx, c, api, rest.Readings, path, url.Values{}, limit, *output)
 	})
 }

@@ -1,7 +1,6 @@
 package everyday
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 
 	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/exit"
+	"ledge/handlers/csvtext"
 )
 
 const (
@@ -36,7 +36,6 @@ type printer struct {
 	single  bool
 	count   int
 	table   *tabwriter.Writer
-	csv     *csv.Writer
 }
 
 func newPrinter(w io.Writer, form string, columns []string) (*printer, error) {
@@ -49,8 +48,7 @@ func newPrinter(w io.Writer, form string, columns []string) (*printer, error) {
 		}
 		p.table = cli.NewTable(w, heads...)
 	case csvOutput:
-		p.csv = csv.NewWriter(w)
-		return p, p.csv.Write(columns)
+		return p, p.writeCSV(columns)
 	case jsonOutput, yamlOutput:
 	default:
 		return nil, exit.With(exit.Usage, fmt.Errorf("--output: %q is unknown; use table, json, yaml or csv", form))
@@ -75,7 +73,7 @@ func (p *printer) print(fields map[string]any) error {
 		}
 		return err
 	case csvOutput:
-		return p.csv.Write(p.cells(fields))
+		return p.writeCSV(p.cells(fields))
 	}
 	cells := p.cells(fields)
 	for i, text := range cells {
@@ -87,6 +85,11 @@ func (p *printer) print(fields map[string]any) error {
 		}, text)
 	}
 	_, err := fmt.Fprintln(p.table, strings.Join(cells, "\t"))
+	return err
+}
+
+func (p *printer) writeCSV(cells []string) error {
+	_, err := p.w.Write(csvtext.AppendRow(nil, cells...))
 	return err
 }
 
@@ -141,9 +144,6 @@ func (p *printer) end() error {
 	switch {
 	case p.table != nil:
 		return p.table.Flush()
-	case p.csv != nil:
-		p.csv.Flush()
-		return p.csv.Error()
 	case p.form == jsonOutput && p.single:
 		_, err := fmt.Fprintln(p.w)
 		return err

@@ -5,7 +5,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 
@@ -85,6 +87,32 @@ func (a *API) List(ctx context.Context, k Kind, path string, query url.Values, m
 		if offset += len(page); len(page) == 0 || offset >= total {
 			break
 		}
+	}
+	return nil
+}
+
+// CopyCSV copies at most so many entities of a list as CSV, 0 for all of them, in the order of the list. The list of the service must have
+// CSV.
+func (a *API) CopyCSV(ctx context.Context, k Kind, path string, query url.Values, most int, to io.Writer) error {
+	accept := "text/csv"
+	for offset := 0; most == 0 || offset < most; offset += mostOfPage {
+		limit := mostOfPage
+		if most > 0 {
+			limit = min(limit, most-offset)
+		}
+		query.Set("offset", fmt.Sprint(offset))
+		query.Set("limit", fmt.Sprint(limit))
+		n, err := a.Copy(ctx, Call{Method: http.MethodGet, Service: k.Service, Path: path + "?" + query.Encode(), Accept: accept}, to)
+		refused, is := errors.AsType[*Refusal](err)
+		switch {
+		case is && offset > 0 && refused.Status == http.StatusRequestedRangeNotSatisfiable: // entities were removed meanwhile
+			return nil
+		case err != nil:
+			return err
+		case offset > 0 && n == 0:
+			return nil
+		}
+		accept = "text/csv;header=absent"
 	}
 	return nil
 }

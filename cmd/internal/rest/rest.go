@@ -86,6 +86,8 @@ type Call struct {
 	Body any
 	// IfMatch is an ETag that the entity has to have; empty for any.
 	IfMatch string
+	// Accept is the media type of the answer; empty for JSON.
+	Accept string
 }
 
 // Refusal is the error of an answer with a status of 300 or more.
@@ -99,28 +101,7 @@ func (r *Refusal) Error() string { return r.Message }
 // Do sends a request, decodes the answer into a value unless that is nil, and returns the ETag of the answer. The error of a refusal is a
 // [Refusal]; for a fault of the request it has an exit code.
 func (a *API) Do(ctx context.Context, c Call, into any) (etag string, err error) {
-	var content io.Reader
-	if c.Body != nil {
-		text, err := json.Marshal(c.Body)
-		if err != nil {
-			return "", err
-		}
-		content = bytes.NewReader(text)
-	}
-	r, err := http.NewRequestWithContext(ctx, c.Method, a.url(c.Service)+c.Path, content)
-	if err != nil {
-		return "", err
-	}
-	if c.Body != nil {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	if c.IfMatch != "" {
-		r.Header.Set("If-Match", c.IfMatch)
-	}
-	if a.token != "" {
-		r.Header.Set("Authorization", "Bearer "+a.token)
-	}
-	answer, err := a.client.Do(r)
+	answer, err := a.send(ctx, c)
 	if err != nil {
 		return "", err
 	}
@@ -129,15 +110,63 @@ func (a *API) Do(ctx context.Context, c Call, into any) (etag string, err error)
 	if err != nil {
 		return "", fmt.Errorf("read the answer of %s: %w", c.Service, err)
 	}
-	if answer.StatusCode >= http.StatusMultipleChoices {
-		return "", refusalOf(c.Service, answer.StatusCode, text)
-	}
 	if into != nil {
 		if err := json.Unmarshal(text, into); err != nil {
 			return "", fmt.Errorf("read the answer of %s: %w", c.Service, err)
 		}
 	}
 	return answer.Header.Get("ETag"), nil
+}
+
+// Copy sends a request and copies the answer, which is n bytes long. Its errors are those of Do.
+func (a *API) Copy(ctx context.Context, c Call, to io.Writer) (n int64, err error) {
+	answer, err := a.send(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	defer answer.Body.Close()
+	if n, err = io.Copy(to, answer.Body); err != nil {
+		err = fmt.Errorf("copy the answer of %s: %w", c.Service, err)
+	}
+	return n, err
+}
+
+// send sends a request. An answer that refuses it is an error; the body of any other is to be closed.
+func (a *API) send(ctx context.Context, c Call) (*http.Response, error) {
+	var content io.Reader
+	if c.Body != nil {
+		text, err := json.Marshal(c.Body)
+		if err != nil {
+			return nil, err
+		}
+		content = bytes.NewReader(text)
+	}
+	r, err := http.NewRequestWithContext(ctx, c.Method, a.url(c.Service)+c.Path, content)
+	if err != nil {
+		return nil, err
+	}
+	if c.Body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if c.IfMatch != "" {
+		r.Header.Set("If-Match", c.IfMatch)
+	}
+	if c.Accept != "" {
+		r.Header.Set("Accept", c.Accept)
+	}
+	if a.token != "" {
+		r.Header.Set("Authorization", "Bearer "+a.token)
+	}
+	answer, err := a.client.Do(r)
+	if err != nil || answer.StatusCode < http.StatusMultipleChoices {
+		return answer, err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, mostAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("read the answer of %s: %w", c.Service, err)
+	}
+	return nil, refusalOf(c.Service, answer.StatusCode, text)
 }
 
 // DoOne is Do with a batch of one entity. A refusal of the entity is an error.

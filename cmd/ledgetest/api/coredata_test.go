@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -146,4 +148,54 @@ func TestEdgeXDataClients(t *testing.T) {
 	if out, err := exec.CommandContext(ctx, path, p.CoreData).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
+}
+
+// TestAggregates sums values up, also after a crash, a removal and a fold of the log from its beginning.
+func TestAggregates(t *testing.T) {
+	dir := t.TempDir()
+	p := ledgetest.Start(t, dir)
+	const first, values = 1_700_000_000_000_000_000, 2400 // one each second, which is 1 to 2400
+	ids := []string{"00000000-0000-7000-8000-000000000001", "00000000-0000-7000-8000-000000000002", "00000000-0000-7000-8000-000000000003"}
+	for e, id := range ids {
+		var readings []string
+		for i := e * values / 3; i < (e+1)*values/3; i++ {
+			readings = append(readings, fmt.Sprintf(
+				`{"origin":%d,"deviceName":"meter","profileName":"m","resourceName":"power","valueType":"Int16","value":"%d"}`,
+				first+i*1_000_000_000, i+1))
+		}
+		body := fmt.Sprintf(`{"apiVersion":"v2","event":{"apiVersion":"v2","id":%q,"deviceName":"meter","profileName":"m",`+
+			`"sourceName":"power","origin":%d,"readings":[%s]}}`, id, first+e, strings.Join(readings, ","))
+		a := p.Call(http.MethodPost, p.CoreData+"/api/v2/event/m/meter/power", "application/json", body)
+		if a.Status != http.StatusCreated {
+			t.Fatalf("got %d %s", a.Status, a.Body)
+		}
+	}
+	holds := func(p *ledgetest.Node, path string, want string) {
+		t.Helper()
+		a := ledgetest.Ask(p, p.CoreData+"/api/v2/reading/aggregate/device/name/meter/resourceName/power"+path, "application/json")
+		if _, got, _ := strings.Cut(a.Body, `"totalCount":`); a.Status != http.StatusOK || strings.TrimSpace(got) != want {
+			t.Errorf("%s: got %d %s, want %s", path, a.Status, a.Body, want)
+		}
+	}
+	const thirds = `2400,"buckets":[{"start":1700000000000000000,"count":800,"min":1,"max":800,"mean":400.5},` +
+		`{"start":1700000800000000000,"count":800,"min":801,"max":1600,"mean":1200.5},` +
+		`{"start":1700001600000000000,"count":800,"min":1601,"max":2400,"mean":2000.5}]}}`
+	within := fmt.Sprintf("/start/%d/end/%d?buckets=3", first, first+2_400_000_000_000-1)
+	holds(p, within, thirds)
+	p.Kill()
+	p = ledgetest.Start(t, dir)
+	holds(p, within, thirds)
+	if a := p.Call(http.MethodDelete, p.CoreData+"/api/v2/event/id/"+ids[1], "", ""); a.Status != http.StatusOK {
+		t.Fatalf("got %d %s", a.Status, a.Body)
+	}
+	const ends = `1600,"buckets":[{"start":1700000000000000000,"count":800,"min":1,"max":800,"mean":400.5},` +
+		`{"start":1700001600000000000,"count":800,"min":1601,"max":2400,"mean":2000.5}]}}`
+	holds(p, within, ends)
+	p.Stop()
+	if err := os.Remove(filepath.Join(dir, "readings.db")); err != nil {
+		t.Fatal(err)
+	}
+	p = ledgetest.Start(t, dir)
+	holds(p, within, ends)
+	holds(p, "?buckets=1", `1600,"buckets":[{"start":1700000000000000000,"count":1600,"min":1,"max":2400,"mean":1200.5}]}}`)
 }

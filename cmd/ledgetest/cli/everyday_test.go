@@ -41,7 +41,7 @@ func TestEverydayPage(t *testing.T) {
 		t.Errorf("docs/everyday.md has %d blocks", len(blocks))
 	}
 	rows, err := csv.NewReader(strings.NewReader(ledgetest.MustRead(t, d.Path("readings.csv")))).ReadAll()
-	if err != nil || len(rows) != 2 || rows[0][1] != "deviceName" || rows[1][4] != "42" {
+	if err != nil || len(rows) != 2 || rows[0][1] != "deviceName" || rows[1][3] != "42" {
 		t.Errorf("readings.csv: %v, %v", rows, err)
 	}
 }
@@ -192,5 +192,34 @@ func TestEverydayElsewhere(t *testing.T) {
 	history := s.Send(s.Tokens[domain.Admin], http.MethodGet, s.Metadata+"/api/v2/ledger/history/device/sample-image?limit=1", "", "").Body
 	if want := fmt.Sprintf("%q", "token:a-operator"); !strings.Contains(history, want) {
 		t.Errorf("got %s, want %s", history, want)
+	}
+}
+
+// TestReadingsAsCSV prints all readings, of several pages of the API, and some.
+func TestReadingsAsCSV(t *testing.T) {
+	dir := t.TempDir()
+	p := ledgetest.Start(t, dir)
+	var readings []string
+	for i := range 1000 {
+		readings = append(readings, fmt.Sprintf(
+			`{"origin":%d,"deviceName":"meter","profileName":"m","resourceName":"power","valueType":"String","value":"=%d"}`, 1000+i, i))
+	}
+	body := fmt.Sprintf(`{"apiVersion":"v2","event":{"apiVersion":"v2","id":"00000000-0000-7000-8000-000000000001","deviceName":"meter",`+
+		`"profileName":"m","sourceName":"power","origin":1,"readings":[%s]}}`, strings.Join(readings, ","))
+	if a := p.Call(http.MethodPost, p.CoreData+"/api/v2/event/m/meter/power", "application/json", body); a.Status != http.StatusCreated {
+		t.Fatalf("got %d %s", a.Status, a.Body)
+	}
+	for limit, want := range map[string]int{"0": 1000, "20": 20, "500": 500, "700": 700, "2000": 1000} {
+		args := []string{"reading", "list", "--device", "meter", "--limit", limit, "--output", "csv", "--data-dir", dir}
+		out, stderr, code := ledgetest.Run(t, args...)
+		rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+		if code != 0 || err != nil || len(rows) != want+1 || rows[0][3] != "value" {
+			t.Fatalf("--limit %s: exit code %d, %s, %d rows, want %d, %v", limit, code, stderr, len(rows)-1, want, err)
+		}
+		for i, row := range rows[1:] {
+			if wants := fmt.Sprintf("'=%d", 999-i); row[3] != wants {
+				t.Fatalf("--limit %s: row %d has the value %q, want %q", limit, i, row[3], wants)
+			}
+		}
 	}
 }

@@ -105,11 +105,16 @@ func (s *Site) Call(c *gin.Context, service, method, path string, body any, head
 
 // Forward sends a request to a service in the name of the user and passes the answer on as it comes.
 func (s *Site) Forward(c *gin.Context, service, method, path string, header ...string) error {
+	return s.ForwardTo(c, c.Writer, service, method, path, header...)
+}
+
+// ForwardTo is Forward to w.
+func (s *Site) ForwardTo(c *gin.Context, w http.ResponseWriter, service, method, path string, header ...string) error {
 	r, err := newRequest(c.Request.Context(), c, method, path, nil, header...)
 	if err != nil {
 		return err
 	}
-	s.Services[service].ServeHTTP(c.Writer, r)
+	s.Services[service].ServeHTTP(w, r)
 	return nil
 }
 

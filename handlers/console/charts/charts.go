@@ -1,0 +1,396 @@
+// Package charts is the page with the charts of a device: numbers of its resources over time.
+//
+// A chart has values as they are, or, of more than mostPoints, the sums of core-data: minimum, mean and maximum of each stretch of time.
+// The page has a table for each chart, and the script draws the numbers of the tables.
+package charts
+
+import (
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+	"ledge/handlers/console/web"
+	"ledge/handlers/data/aggregate"
+	"ledge/handlers/entities"
+)
+
+const (
+	// mostCharts is how many resources a page shows, mostChoices how many resources of a device it offers.
+	mostCharts, mostChoices = 4, 60
+	// mostPoints is how many values a chart shows as they are. Of more it shows mostBuckets sums.
+	mostPoints, mostBuckets = 1000, 400
+	// mostLive is how many values are read for a page that follows new ones: about 5 ms of a processor each time.
+	mostLive = 50_000
+)
+
+// Pages serves the charts.
+type Pages struct {
+	*web.Site
+	state, values entities.Reader
+}
+
+// New returns the page; state reads entities, values readings.
+func New(site *web.Site, state, values entities.Reader) Pages { return Pages{site, state, values} }
+
+// Routes are those of the page.
+func (s Pages) Routes() []web.Route {
+	return []web.Route{web.Get("/devices/:name/chart", domain.MayRead, s.Share(s.showCharts))}
+}
+
+// pageData is the content of the page.
+type pageData struct {
+	Device  string
+	Choices []choice
+	// More is how many resources are not offered. Cut says that more were chosen than are shown.
+	More   int
+	Cut    bool
+	Spans  []spanLink
+	Span   string // the chosen one, empty for a period
+	Period web.Period
+	Charts []*chart
+	// Values is how many values the charts are made of.
+	Values int
+	Live   bool
+	from   int64
+	to     int64
+}
+
+// choice is a resource that can be shown.
+type choice struct {
+	Name, Units string
+	Chosen      bool
+}
+
+// spanLink leads to the same charts of another time.
+type spanLink struct {
+	Label   string
+	At      template.URL
+	Current bool
+}
+
+// spans are the times to choose from; 0 is all.
+var spans = []struct {
+	name, label string
+	length      time.Duration
+}{
+	{"1h", "1 hour", time.Hour},
+	{"24h", "24 hours", 24 * time.Hour},
+	{"7d", "7 days", 7 * 24 * time.Hour},
+	{"all", "All", 0},
+}
+
+const usualSpan = "24h"
+
+func (s Pages) showCharts(c *gin.Context) error {
+	d := &pageData{Period: web.PeriodOf(c)}
+	status := d.Period.Status()
+	err := s.chooseResources(c, d)
+	if err != nil {
+		return err
+	}
+	d.setTime(c.Query("span"), s.Now())
+	names := d.chosenNames()
+	d.makeLinks(names)
+	for i, name := range names {
+		if status != http.StatusOK {
+			break
+		}
+		one := &chart{ID: fmt.Sprint("series-", i), Resource: name, Device: d.Device}
+		if err := s.fillChart(c, one, d.from, d.to); err != nil {
+			return err
+		}
+		d.Charts, d.Values = append(d.Charts, one), d.Values+one.Total
+	}
+	d.setAxis()
+	d.Live = status == http.StatusOK && d.Period.To == "" && d.Values <= mostLive
+	p := web.Page{Title: "Charts of " + d.Device, Data: d}
+	if d.Live {
+		p.Live = template.URL("readings=" + url.QueryEscape(d.Device)) //nolint:gosec // escaped
+	}
+	return s.Show(c, status, "chart", p)
+}
+
+// chooseResources reads the device and the resources with numbers, of which the query chooses some. Without a choice it is the first.
+func (s Pages) chooseResources(c *gin.Context, d *pageData) error {
+	device, _, err := web.Read(s.Memory(c), s.state, entities.Devices.Table, "device", c.Param("name"))
+	if err != nil {
+		return err
+	}
+	d.Device = device.Name
+	var p domain.Profile
+	if _, err := entities.LookUp(s.Memory(c), s.state, entities.Profiles.Table, device.ProfileName, &p); err != nil {
+		return err
+	}
+	asked := c.QueryArray("resource")
+	d.Cut = len(asked) > mostCharts
+	asked = asked[:min(len(asked), mostCharts)]
+	for i, name := range asked {
+		asked[i] = web.Beginning(name, web.MostFilter)
+	}
+	for _, r := range p.DeviceResources {
+		chosen := slices.Contains(asked, r.Name)
+		switch {
+		case !domain.IsNumeric(r.Properties.ValueType):
+		case len(d.Choices) >= mostChoices && !chosen:
+			d.More++
+		default:
+			d.Choices = append(d.Choices, choice{r.Name, web.Beginning(r.Properties.Units, web.MostFilter), chosen})
+		}
+	}
+	for _, name := range asked { // one that the profile does not have any more
+		if name != "" && !slices.ContainsFunc(d.Choices, func(o choice) bool { return o.Name == name }) {
+			d.Choices = append(d.Choices, choice{Name: name, Chosen: true})
+		}
+	}
+	if len(asked) == 0 && len(d.Choices) > 0 {
+		d.Choices[0].Chosen = true
+	}
+	return nil
+}
+
+// chosenNames are those of the resources to show.
+func (d *pageData) chosenNames() (names []string) {
+	for _, o := range d.Choices {
+		if o.Chosen {
+			names = append(names, o.Name)
+		}
+	}
+	return names
+}
+
+// setTime sets the time of the charts: the period, if there is one, or else the span until now. All has open ends.
+func (d *pageData) setTime(span string, now time.Time) {
+	d.from, d.to = math.MinInt64, now.UnixNano()
+	if d.Period.Given() {
+		if d.Period.From != "" {
+			d.from = d.Period.First.UnixNano()
+		}
+		if d.Period.To != "" {
+			d.to = d.Period.Last.UnixNano()
+		}
+		return
+	}
+	d.Span = usualSpan
+	for _, o := range spans {
+		if o.name == span {
+			d.Span = span
+		}
+	}
+	for _, o := range spans {
+		if o.name == d.Span && o.length > 0 {
+			d.from = now.Add(-o.length).UnixNano()
+		}
+	}
+}
+
+// makeLinks makes the links to other times.
+func (d *pageData) makeLinks(names []string) {
+	for _, o := range spans {
+		q := url.Values{"resource": names, "span": {o.name}}
+		d.Spans = append(d.Spans, spanLink{o.label, d.addressOf("/chart?" + q.Encode()), o.name == d.Span})
+	}
+}
+
+// Link is an address below the page of the device.
+func (d *pageData) Link(below string) template.URL { return d.addressOf(below) }
+
+// addressOf returns an address below the page of the device; below is encoded.
+func (d *pageData) addressOf(below string) template.URL {
+	return template.URL("/devices/" + url.PathEscape(d.Device) + below) //nolint:gosec // escaped
+}
+
+// Detail is the address of the same charts of another time, without the time.
+func (d *pageData) Detail() template.URL {
+	return d.addressOf("/chart?" + url.Values{"resource": d.chosenNames()}.Encode())
+}
+
+// setAxis gives all charts the same first and last time. With open ends these are those of the values.
+func (d *pageData) setAxis() {
+	from, to := d.from, d.to
+	if from == math.MinInt64 {
+		from = to
+		for _, one := range d.Charts {
+			if n := len(one.Points); n > 0 {
+				from = min(from, one.Points[n-1].At*1e6) // the oldest
+			}
+		}
+	}
+	for _, one := range d.Charts {
+		one.From, one.To = from/1e6, to/1e6
+	}
+}
+
+// chart is one resource.
+type chart struct {
+	ID, Device, Resource, Units string
+	Total                       int
+	// Summed says that each point is several values, of a stretch of time of the length Interval.
+	Summed   bool
+	Interval time.Duration
+	Points   []point // the newest first
+	Others   int     // values that are not numbers
+	Wrong    string  // why the values cannot be read
+	Newest   int64   // the time of the newest value of all times, if there is none of this time; in milliseconds since the Unix epoch
+	From, To int64   // of the axis, in milliseconds
+	csv      url.Values
+}
+
+// point is a value, or several of a stretch of time.
+type point struct {
+	At             int64 // in milliseconds since the Unix epoch; of a stretch its middle
+	Count          int
+	Min, Mean, Max float64
+	Gap            bool // there are no values for a while before it
+}
+
+// Exact is a number as the script reads it.
+func (point) Exact(n float64) string { return strconv.FormatFloat(n, 'g', -1, 64) }
+
+// Short is a number as people read it.
+func (c *chart) Short(n float64) string {
+	digits := -1
+	if c.Summed {
+		digits = 6
+	}
+	return strconv.FormatFloat(n, 'g', digits, 64)
+}
+
+// Shown is how many numbers there are.
+func (c *chart) Shown() int { return c.Total - c.Others }
+
+// CSV is the address of the values as CSV.
+func (c *chart) CSV() template.URL {
+	return template.URL("/readings/csv?" + c.csv.Encode()) //nolint:gosec // encoded
+}
+
+// fillChart reads the points of a chart.
+func (s Pages) fillChart(c *gin.Context, one *chart, from, to int64) error {
+	series := domain.Series{Device: one.Device, Resource: one.Resource, From: from, To: to}
+	one.csv = url.Values{"device": {one.Device}, "resource": {one.Resource}, "to": {formatTime(to)}}
+	if from != math.MinInt64 {
+		one.csv.Set("from", formatTime(from))
+	}
+	newest, err := s.countValues(series, one)
+	if err != nil || one.Total == 0 {
+		one.Newest = newest
+		return err
+	}
+	if one.Total <= mostPoints {
+		return s.readValues(series, one)
+	}
+	return s.readSums(c, series, one)
+}
+
+func formatTime(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339Nano) }
+
+// countValues counts the values, and reads their unit. Of a time without values it returns the time of the newest value of all times, in
+// milliseconds.
+func (s Pages) countValues(series domain.Series, one *chart) (newest int64, err error) {
+	view, done := s.values()
+	defer done()
+	list, total, err := view.Lists.Readings(domain.Page{Limit: 1}, series.Filters()...)
+	if err != nil {
+		return 0, err
+	}
+	if one.Total = total; total > 0 {
+		one.Units = web.Beginning(list[0].Units, web.MostFilter)
+		return 0, nil
+	}
+	series.From, series.To = math.MinInt64, math.MaxInt64
+	if list, _, err = view.Lists.Readings(domain.Page{Limit: 1}, series.Filters()...); err == nil && len(list) > 0 {
+		newest = list[0].Origin / 1e6
+	}
+	return newest, err
+}
+
+// readValues reads values as they are.
+func (s Pages) readValues(series domain.Series, one *chart) error {
+	view, done := s.values()
+	defer done()
+	one.Total = 0
+	_, err := view.Lists.Numbers(series, "", mostPoints, func(origin int64, number float64) {
+		if one.Total++; math.IsNaN(number) {
+			one.Others++
+			return
+		}
+		one.Points = append(one.Points, point{At: origin / 1e6, Count: 1, Min: number, Mean: number, Max: number})
+	})
+	markGaps(one.Points)
+	slices.Reverse(one.Points)
+	return err
+}
+
+// gapFactor is how many times the usual time has no value at a gap.
+const gapFactor = 5
+
+// markGaps marks points, the oldest first, that come much later than the one before: gapFactor times the median.
+func markGaps(points []point) {
+	if len(points) < gapFactor {
+		return
+	}
+	apart := make([]int64, len(points)-1)
+	for i := range apart {
+		apart[i] = points[i+1].At - points[i].At
+	}
+	usual := slices.Sorted(slices.Values(apart))[len(apart)/2]
+	for i, ms := range apart {
+		points[i+1].Gap = ms > gapFactor*max(usual, 1)
+	}
+}
+
+// readSums asks core-data for the sums. A refusal is on the page.
+func (s Pages) readSums(c *gin.Context, series domain.Series, one *chart) error {
+	path := web.APIPath("reading/aggregate/device/name/", series.Device) + "/resourceName/" + url.PathEscape(series.Resource) +
+		fmt.Sprintf("/start/%d/end/%d?buckets=%d", series.From, series.To, mostBuckets)
+	a := s.Call(c, "core-data", http.MethodGet, path, nil)
+	if !a.OK() {
+		one.Wrong = web.Sentence(a.Message)
+		return nil
+	}
+	var answer struct{ Aggregate aggregate.Aggregate }
+	if err := json.Unmarshal(a.Body, &answer); err != nil {
+		return fmt.Errorf("read an aggregate: %w", err)
+	}
+	one.takeBuckets(answer.Aggregate)
+	return nil
+}
+
+// takeBuckets makes points of the buckets.
+func (c *chart) takeBuckets(a aggregate.Aggregate) {
+	c.Summed, c.Interval, c.Total = true, time.Duration(a.Interval), a.Total
+	before := int64(math.MinInt64)
+	for _, b := range a.Buckets {
+		c.Others += b.Others
+		if b.Mean == nil {
+			continue
+		}
+		c.Points = append(c.Points, point{
+			At: (b.Start + a.Interval/2) / 1e6, Count: b.Count - b.Others, Min: *b.Min, Mean: *b.Mean, Max: *b.Max,
+			Gap: before != math.MinInt64 && b.Start-before > a.Interval,
+		})
+		before = b.Start
+	}
+	slices.Reverse(c.Points)
+}
+
+// Stretch is the length of the stretches of time, in words.
+func (c *chart) Stretch() string {
+	switch {
+	case c.Interval >= 48*time.Hour:
+		return fmt.Sprintf("%.1f days", c.Interval.Hours()/24)
+	case c.Interval >= 2*time.Hour:
+		return fmt.Sprintf("%.1f hours", c.Interval.Hours())
+	case c.Interval >= 2*time.Minute:
+		return fmt.Sprintf("%.1f minutes", c.Interval.Minutes())
+	}
+	return fmt.Sprintf("%.3g seconds", c.Interval.Seconds())
+}
