@@ -118,7 +118,8 @@ func (c *Config) Settings() *pflag.FlagSet { return c.declared }
 func addDataSettings(c *Config) {
 	f := c.group("Data")
 	f.StringVar(&c.DataDir, "data-dir", "./data", "folder of the log and of the state that is folded from it")
-	f.Var(newSize(&c.MaxBytes, 0), "max-bytes", "size of the data folder, at which it counts as full. Other sizes follow it if they are not set; 0 for no limit")
+	f.Var(newSize(&c.MaxBytes, 0), "max-bytes",
+		"size of the data folder, at which it counts as full. Other sizes follow it if they are not set; 0 for no limit")
 	c.mustBe("max-bytes", func() string { return maxBytesCure(c) })
 	f.Var(newSize(&c.DiskReserve, 64<<20), "disk-reserve", "free disk space below which changes are refused with 507; below four times as much, readings are refused")
 	c.mustBe("disk-reserve", func() string {
