@@ -35,6 +35,8 @@ type Options struct {
 	DeviceREST string                     // URL of the REST device service
 	TLS        bool
 	DataDir    string
+	NodeName   string // for people
+	Cookie     string // ends the name of the session's cookie
 	Version    string
 	Logger     *slog.Logger
 }
@@ -57,6 +59,7 @@ func (s *Source) Handler(o handlers.Options) http.Handler {
 	return console.New(console.Options{
 		Options: web.Options{
 			Options: o, Services: s.Services, Password: s.Password, Follow: s.followChanges, Position: s.position, TLS: s.TLS,
+			Node: s.NodeName, Cookie: s.Cookie,
 		},
 		State: d.Changes.View, Notes: s.Channels.ViewFlushed, Values: d.Readings.View,
 		Changes: d.ChangeLog(), Users: s.Identities, Tokens: s.Identities, Ledger: s.ledger, System: system{s},

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -28,11 +30,18 @@ func newConsole(p *Server, o handlers.Options) http.Handler {
 		},
 		Refusals: listRefusals(p),
 		Access:   describeAccess(p), DeviceREST: p.servers.scheme() + "://" + p.servers.address(services.DeviceREST), TLS: c.Secure, DataDir: c.DataDir,
-		Version: p.Version, Logger: p.Logger,
+		NodeName: config.FindNodeName(c), Cookie: cookieOf(p), Version: p.Version, Logger: p.Logger,
 	})
 	p.onClose(s.Close)
 	p.inBackground(s.Run)
 	return s.Handler(o)
+}
+
+// cookieOf returns the end of the name of the console's cookie. It differs between nodes and between the consoles of one host, also between
+// a node and its restored copy.
+func cookieOf(p *Server) string {
+	sum := sha256.Sum256([]byte(p.Node.Store.Node() + " " + p.servers.address(services.Console)))
+	return hex.EncodeToString(sum[:4])
 }
 
 // listRefusals returns the refused events of EdgeX's message bus for the console; nil without a bus.
