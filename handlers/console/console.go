@@ -21,6 +21,7 @@ import (
 	"ledge/domain"
 	"ledge/handlers/console/devicesearch"
 	"ledge/handlers/console/jump"
+	"ledge/handlers/console/limits"
 	"ledge/handlers/console/silence"
 	"ledge/handlers/console/web"
 	"ledge/handlers/entities"
@@ -46,6 +47,8 @@ type Options struct {
 	System System
 	// Network has the interfaces and ports for ZeroMQ channels.
 	Network Network
+	// Retention sets the limits of retention.
+	Retention limits.Source
 	// Access tells which clients may use the REST services.
 	Access Access
 	// Refusals are the refused events of EdgeX's message bus.
@@ -108,6 +111,7 @@ func New(o Options) *Console {
 		ledgerPages{site, o.Ledger},
 		userPages{site, o.Users, o.Tokens},
 		systemPages{site, o.System, o.Ledger, o.Access},
+		limits.Pages{Site: site, Source: o.Retention},
 		jump.Pages{Site: site, State: o.State, Devices: listing},
 	} {
 		for _, r := range pages.Routes() {

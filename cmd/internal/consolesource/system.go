@@ -75,7 +75,7 @@ func (s *Source) space() (space console.Space) {
 
 // Disk implements console.System.
 func (s *Source) Disk() console.Disk {
-	d := s.Limits
+	d := s.Limits()
 	d.Space = s.space()
 	add := func(what string, bytes int64) { d.Parts = append(d.Parts, console.DiskPart{What: what, Bytes: bytes}) }
 	for i, what := range []string{"log of changes", "log of notifications", "log of readings"} {

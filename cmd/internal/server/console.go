@@ -24,12 +24,18 @@ func newConsole(p *Server, o handlers.Options) http.Handler {
 		Node: p.Node, Channels: p.Channels, Meters: p.meters, Identities: p.identities, Verifier: p.verifier, Services: p.servers.handlers(),
 		Password: p.authenticator.Load().Password, Settings: func() []console.Setting { return listSettings(p) }, Warnings: p.warnings,
 		Ready: func(service string) error { return servingOf(service).ready(p) },
-		Limits: console.Disk{
-			ReadingsReserve: int64(c.ReadingsReserve()), ChangesReserve: int64(c.DiskReserve), ReadingsMax: int64(c.ReadingsMaxBytes), ReadingsAge: c.ReadingsMaxAge,
-			NotificationsMax: int64(c.NotificationsMaxBytes), NotificationsAge: c.NotificationsMaxAge,
+		Limits: func() console.Disk {
+			now := p.limits.inForce.Load()
+			return console.Disk{
+				ReadingsReserve: int64(c.ReadingsReserve()), ChangesReserve: int64(c.DiskReserve),
+				ReadingsMax: int64(now.ReadingsMaxBytes), ReadingsAge: now.ReadingsMaxAge,
+				NotificationsMax: int64(now.NotificationsMaxBytes), NotificationsAge: now.NotificationsMaxAge,
+			}
 		},
-		Refusals: listRefusals(p),
-		Access:   describeAccess(p), DeviceREST: p.servers.scheme() + "://" + p.servers.address(services.DeviceREST), TLS: c.Secure, DataDir: c.DataDir,
+		Retention:  p.limits,
+		Refusals:   listRefusals(p),
+		Access:     describeAccess(p),
+		DeviceREST: p.servers.scheme() + "://" + p.servers.address(services.DeviceREST), TLS: c.Secure, DataDir: c.DataDir,
 		NodeName: config.FindNodeName(c), Cookie: cookieOf(p), Version: p.Version, Logger: p.Logger,
 	})
 	p.onClose(s.Close)
@@ -66,7 +72,11 @@ func listSettings(p *Server) (all []console.Setting) {
 		if source == "" {
 			source = "default"
 		}
-		all = append(all, console.Setting{Name: f.Name, Value: f.Value.String(), Default: f.DefValue, Source: source, Help: f.Usage})
+		value := f.Value.String()
+		if set := p.limits.source(f.Name); set != "" {
+			source, value = set, p.limits.inForce.Load().Settings().Lookup(f.Name).Value.String()
+		}
+		all = append(all, console.Setting{Name: f.Name, Value: value, Default: f.DefValue, Source: source, Help: f.Usage})
 	})
 	return all
 }
