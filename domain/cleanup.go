@@ -1,6 +1,10 @@
 package domain
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // Cleanup is a removal that was asked for and goes on in parts. It is about what was on record when it was asked for,
 // that is by revision before the Cleanup's own. There is one of each kind at a time.
@@ -117,10 +121,11 @@ type CleanupFinished struct {
 // Evolve forgets the cleanup.
 func (e CleanupFinished) Evolve(s State) { s.Cleanups.Delete(e.Kind) }
 
-// MakesRoom reports whether e is of a removal. The log takes such an event where a full disk refuses others.
+// MakesRoom reports whether e is of a removal, or of limits for removals. If the disk is full, the log takes such an event and refuses
+// others.
 func MakesRoom(e Event) bool {
 	switch e.(type) {
-	case CleanupRequested, CleanupFinished, NotificationsRemoved, DataEventsRemoved:
+	case CleanupRequested, CleanupFinished, NotificationsRemoved, DataEventsRemoved, RetentionSet:
 		return true
 	}
 	return false
@@ -128,3 +133,72 @@ func MakesRoom(e Event) bool {
 
 // Subject implements Event.
 func (e CleanupFinished) Subject() Subject { return Subject{"cleanup", e.Kind, "finished"} }
+
+// retentionSettings are the settings that [SetRetention] takes.
+var retentionSettings = []string{
+	"readings-max-bytes", "readings-max-age", "readings-retention", "notifications-max-bytes", "notifications-max-age",
+}
+
+// RetentionSettings returns the names of the settings that an administrator can set while Ledge runs.
+func RetentionSettings() []string { return slices.Clone(retentionSettings) }
+
+// mostRetention bounds the value of such a setting, in bytes.
+const mostRetention = 16 << 10
+
+// SetRetention gives settings of retention other values than the configuration, by their names. With an empty value the configuration
+// applies again. The caller checks the values.
+type SetRetention struct{ Values map[string]string }
+
+// Decide refuses other settings. Values that are set already make no event.
+func (c SetRetention) Decide(s State) (Event, error) {
+	var p Problems
+	changed := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(c.Values)) {
+		value := c.Values[name]
+		switch {
+		case !slices.Contains(retentionSettings, name):
+			p.Add(quote(name), "is not a setting of retention; use one of %s", strings.Join(retentionSettings, ", "))
+		case len(value) > mostRetention:
+			p.Add(name, "is %d bytes long; use at most %d", len(value), mostRetention)
+		}
+		if old, _ := s.IDs.Get(retentionPrefix + name); old != value {
+			changed[name] = value
+		}
+	}
+	if err := p.Err(); err != nil || len(changed) == 0 {
+		return nil, err
+	}
+	return RetentionSet{changed}, nil
+}
+
+// RetentionSet records values of settings of retention, which replace those of the configuration. An empty value ends that.
+type RetentionSet struct {
+	Values map[string]string `json:"values"`
+}
+
+const retentionPrefix = "retention/"
+
+// Evolve keeps the values.
+func (e RetentionSet) Evolve(s State) {
+	for name, value := range e.Values {
+		if value == "" {
+			s.IDs.Delete(retentionPrefix + name)
+		} else {
+			s.IDs.Put(retentionPrefix+name, value)
+		}
+	}
+}
+
+// Subject implements Event.
+func (RetentionSet) Subject() Subject { return Subject{"retention", "ledge", "set"} }
+
+// RetentionOf returns the values of settings of retention that replace those of the configuration.
+func RetentionOf(s State) map[string]string {
+	values := map[string]string{}
+	for _, name := range retentionSettings {
+		if value, ok := s.IDs.Get(retentionPrefix + name); ok {
+			values[name] = value
+		}
+	}
+	return values
+}

@@ -2,6 +2,7 @@ package domain
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -99,4 +100,32 @@ func TestNotificationsRemoved(t *testing.T) {
 	wantSubject(t, NotificationsRemoved{Cleanup: CleanupProcessed, Notifications: []string{"n"}}, "cleanup", "processed", "removed")
 	wantSubject(t, CleanupRequested{Cleanup{Kind: CleanupAll}}, "cleanup", "all", "requested")
 	wantSubject(t, CleanupFinished{CleanupAll}, "cleanup", "all", "finished")
+}
+
+// TestSetRetention holds which settings can be set, and that values which are in force make no event.
+func TestSetRetention(t *testing.T) {
+	const age = "readings-max-age"
+	values := func(value string) map[string]string { return map[string]string{age: value} }
+	set := []Event{RetentionSet{values("30d")}}
+	runDecisions(t, []decision{
+		{name: "first", when: SetRetention{map[string]string{age: "30d", "readings-max-bytes": ""}}, want: set[0]},
+		{name: "the same again", given: set, when: SetRetention{values("30d")}},
+		{name: "another value", given: set, when: SetRetention{values("1d")}, want: RetentionSet{values("1d")}},
+		{name: "back to the configuration", given: set, when: SetRetention{values("")}, want: RetentionSet{values("")}},
+		{
+			name: "another setting", when: SetRetention{map[string]string{"secure": "false"}},
+			code: Invalid, says: "is not a setting of retention",
+		},
+		{
+			name: "too long", when: SetRetention{values(strings.Repeat("1", mostRetention+1))},
+			code: Invalid, says: age + ": is 16385 bytes long",
+		},
+	})
+	both := given(append(set, RetentionSet{map[string]string{"readings-max-bytes": "1GiB"}})...)
+	if got := RetentionOf(both); len(got) != 2 || got[age] != "30d" {
+		t.Errorf("set: %v", got)
+	}
+	if got := RetentionOf(given(append(set, RetentionSet{values("")})...)); len(got) != 0 {
+		t.Errorf("after the end of it: %v", got)
+	}
 }

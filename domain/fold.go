@@ -20,7 +20,8 @@ type State struct {
 	Tokens        Table[Token]
 
 	// IDs maps "<entity>/<id>" to the entity's name, "command/<device>" to the sequence of the last event of the device's commands, and
-	// "open/<sequence>" to the device of a command that was sent and has no outcome on record.
+	// "open/<sequence>" to the device of a command that was sent and has no outcome on record, and "retention/<setting>" to the value of a
+	// setting of retention that an administrator has set.
 	IDs Table[string]
 	// Uses counts the devices and provision watchers that name "profile/<name>" or "service/<name>", and all "users", "admins" and "tokens".
 	Uses Table[int]

@@ -51,6 +51,7 @@ func commands() []Command {
 		CleanUp{Kind: CleanupAll, Notifications: []Removal{{ID: noticeID}, {ID: raisedID, Revision: 3}}}, CleanUp{Kind: CleanupTransmissions, Transmissions: []Removal{{ID: otherID}}},
 		CleanUp{Kind: CleanupEvents, DataEvents: []Removal{{ID: noticeID}, {ID: otherID, Revision: 3}}},
 		IfMatch{Change: patchCamera("labels", []string{"yard"}), Any: true}, IfMatch{Change: RemoveDevice{"cam-2"}, Revisions: []uint64{9}},
+		SetRetention{map[string]string{"readings-max-age": "30d"}}, SetRetention{map[string]string{"readings-max-age": ""}}, SetRetention{},
 		RecordCallbacks{UpTo: 7, Behind: map[string]uint64{"device-onvif": 5}}, RecordCallbacks{UpTo: 9, Behind: map[string]uint64{"device-onvif": 0}}, RecordCallbacks{},
 		RecordReplay{Replay{Subscription: "gate", Count: 1}}, RecordReplay{},
 		SeedSamples{}, PostReading{picture()}, AddDataEvent{climate()}, AddDataEvent{with(climate(), func(e *DataEventAdded) { e.Event.ID = otherID })},
@@ -142,6 +143,9 @@ func TestDerivedTables(t *testing.T) {
 		}
 		for name, d := range s.Subscriptions.(MapTable[Subscription]) {
 			ids["subscription/"+d.ID] = name
+		}
+		for name, value := range RetentionOf(s) {
+			ids[retentionPrefix+name] = value
 		}
 		if got := s.Uses.(MapTable[int]); !maps.Equal(got, uses) {
 			t.Errorf("walk %d: got uses %v, want %v", seed, got, uses)

@@ -113,6 +113,7 @@ var goldens = map[string]Event{
 		Message: "request failed, status code: 500, err: the motor is blocked", Prev: 44,
 	},
 	"samples.seeded/1":     SamplesSeeded{},
+	"retention.set/1":      RetentionSet{map[string]string{"readings-max-age": "30d", "readings-max-bytes": ""}},
 	"callbacks.made/1":     CallbacksMade{UpTo: 42, Behind: map[string]uint64{"device-onvif": 17, "device-modbus": 0}},
 	"notification.added/1": NotificationAdded{goldenNotification},
 	"sequence.lost/1":      SequenceLost{"its record is altered or cut off"},

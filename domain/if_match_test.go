@@ -99,7 +99,7 @@ func TestEveryChangeIsTried(t *testing.T) {
 	for _, c := range commands() {
 		switch c := c.(type) {
 		case AddProfile, AddService, AddDevice, AddWatcher, AddSubscription, AddNotification, AddDataEvent, AddUser, AddToken: // nothing is there
-		case RequestCleanup: // is of no one entity
+		case RequestCleanup, SetRetention: // of no one entity
 		case RaiseNotifications, ProcessNotification, RecordTry, CleanUp, FinishCleanup, RecordCallbacks, RecordReplay, RecordCommand, RecordAnswer, SeedSamples,
 			PostReading, ResendTransmissions: // no client's
 		case IfMatch, Refuse, Recall: // of whatever

@@ -37,5 +37,6 @@ func TestSubjects(t *testing.T) {
 	wantSubject(t, CommandIssued{Device: "cam-1"}, "command", "cam-1", "issued")
 	wantSubject(t, CommandAnswered{Device: "cam-1"}, "command", "cam-1", "answered")
 	wantSubject(t, SamplesSeeded{}, "samples", "ledge", "seeded")
+	wantSubject(t, RetentionSet{}, "retention", "ledge", "set")
 	wantSubject(t, picture(), "image", "cam-1", "jpeg")
 }

@@ -72,6 +72,7 @@ var kinds = []kind{
 	of[CommandIssued]("command.issued/2"),
 	of[CommandAnswered]("command.answered/1"),
 	of[TransmissionsResent]("transmissions.resent/1"),
+	of[RetentionSet]("retention.set/1"),
 }
 
 type kind struct {

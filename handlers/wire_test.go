@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 
@@ -53,7 +52,7 @@ func TestErrorsBesideTheMessage(t *testing.T) {
 	}
 }
 
-// TestFaultsAreNoted holds that a program that sends a request in process gets the same faults as data.
+// TestFaultsAreNoted holds that a program that sends a request in process gets the same fields as data.
 func TestFaultsAreNoted(t *testing.T) {
 	h, _ := mustService(t, nil)
 	const body = `[{"apiVersion":"v3","service":{"name":"a.b"}},{"apiVersion":"v2","service":{"name":"a","tags":["x",null]}}]`
@@ -62,8 +61,13 @@ func TestFaultsAreNoted(t *testing.T) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r.WithContext(ctx))
 	var got failure
-	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || len(got.Errors) != 3 || !slices.Equal(notes.Faults, got.Errors) {
-		t.Errorf("noted %+v, answered %s", notes.Faults, w.Body)
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || len(got.Errors) != 3 || len(notes.Fields) != 3 {
+		t.Fatalf("noted %+v, answered %s", notes.Fields, w.Body)
+	}
+	for i, one := range notes.Fields {
+		if answered := got.Errors[i]; one.Path != answered.Path || one.Whole || !strings.HasSuffix(one.Says, answered.Cure) {
+			t.Errorf("noted %+v, answered %+v", one, answered)
+		}
 	}
 }
 

@@ -31,6 +31,7 @@ force. See docs/reference/operating.md#settings.`,
 	changed := c.Flags().Bool("changed", false, "only the settings whose value is not the default, with where it comes from")
 	asJSON := cli.AddJSONFlag(c)
 	cli.AddSettings(c, func(_ context.Context, c *cobra.Command, cfg *config.Config, source map[string]string) error {
+		config.TakeRetentionFile(cfg, source)
 		if *asJSON {
 			return cli.PrintObject(c.OutOrStdout(), map[string]any{"settings": listSettings(cfg, source, *changed)})
 		}

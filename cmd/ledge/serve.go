@@ -46,10 +46,8 @@ the next start folds again, 1 for a log that cannot be written any more.`,
 			config.TakeFreePorts(cfg, source)
 		}
 		p := &server.Server{Config: cfg, Version: version, Source: source, NoDelivery: *noDelivery, Logger: cfg.NewLogger(c.ErrOrStderr())}
-		for _, f := range []*os.File{os.Stdout, os.Stderr} {
-			if term.IsTerminal(int(f.Fd())) {
-				p.Terminal = f
-			}
+		if term.IsTerminal(int(os.Stdout.Fd())) { // standard error has the log, which a collector may keep
+			p.Terminal = os.Stdout
 		}
 		if err := p.Run(ctx); err != nil {
 			if ctx.Err() != nil && errors.Is(err, ctx.Err()) {

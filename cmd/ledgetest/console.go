@@ -81,7 +81,7 @@ func (c *ConsoleClient) Do(r *http.Request) Page {
 	}
 	defer resp.Body.Close()
 	for _, one := range resp.Cookies() {
-		if strings.HasSuffix(one.Name, "ledge-session") {
+		if strings.Contains(one.Name, "ledge-session") {
 			c.Cookie = one
 		}
 	}

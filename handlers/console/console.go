@@ -21,6 +21,8 @@ import (
 	"ledge/domain"
 	"ledge/handlers/console/charts"
 	"ledge/handlers/console/devicesearch"
+	"ledge/handlers/console/jump"
+	"ledge/handlers/console/limits"
 	"ledge/handlers/console/silence"
 	"ledge/handlers/console/web"
 	"ledge/handlers/entities"
@@ -46,6 +48,8 @@ type Options struct {
 	System System
 	// Network has the interfaces and ports for ZeroMQ channels.
 	Network Network
+	// Retention sets the limits of retention.
+	Retention limits.Source
 	// Access tells which clients may use the REST services.
 	Access Access
 	// Refusals are the refused events of EdgeX's message bus.
@@ -109,6 +113,8 @@ func New(o Options) *Console {
 		ledgerPages{site, o.Ledger},
 		userPages{site, o.Users, o.Tokens},
 		systemPages{site, o.System, o.Ledger, o.Access},
+		limits.Pages{Site: site, Source: o.Retention},
+		jump.Pages{Site: site, State: o.State, Devices: listing},
 	} {
 		for _, r := range pages.Routes() {
 			site.Serve(histories.withRemoved(r))
@@ -138,18 +144,25 @@ func (s *Console) Routes() map[string]domain.Right {
 
 // menu lists the pages, with the right that each needs.
 var menu = []web.MenuItem{
-	{Path: "/", Label: "Overview", Right: domain.MayRead},
-	{Path: "/devices", Label: "Devices", Right: domain.MayRead},
-	{Path: "/readings", Label: "Readings", Right: domain.MayRead},
-	{Path: "/profiles", Label: "Profiles", Right: domain.MayRead},
-	{Path: "/services", Label: "Services", Right: domain.MayRead},
-	{Path: "/watchers", Label: "Watchers", Right: domain.MayRead},
-	{Path: "/subscriptions", Label: "Subscriptions", Right: domain.MayRead},
-	{Path: "/notifications", Label: "Notifications", Right: domain.MayRead},
-	{Path: "/ledger", Label: "Ledger", Right: domain.MayAudit},
-	{Path: "/users", Label: "Users", Right: domain.MayAdminister},
-	{Path: "/system", Label: "System", Right: domain.MayRead},
+	{Path: "/", Label: "Overview", Icon: "overview", Right: domain.MayRead},
+	{Path: "/devices", Label: "Devices", Icon: "devices", Group: groupDevices, Right: domain.MayRead},
+	{Path: "/readings", Label: "Readings", Icon: "readings", Group: groupDevices, Right: domain.MayRead},
+	{Path: "/profiles", Label: "Profiles", Icon: "profiles", Group: groupDevices, Right: domain.MayRead},
+	{Path: "/services", Label: "Services", Icon: "services", Group: groupDevices, Right: domain.MayRead},
+	{Path: "/watchers", Label: "Watchers", Icon: "watchers", Group: groupDevices, Right: domain.MayRead},
+	{Path: "/subscriptions", Label: "Subscriptions", Icon: "subscriptions", Group: groupMessages, Right: domain.MayRead},
+	{Path: "/notifications", Label: "Notifications", Icon: "notifications", Group: groupMessages, Right: domain.MayRead},
+	{Path: "/ledger", Label: "Ledger", Icon: "ledger", Group: groupNode, Right: domain.MayAudit},
+	{Path: "/users", Label: "Users", Icon: "users", Group: groupNode, Right: domain.MayAdminister},
+	{Path: "/system", Label: "System", Icon: "system", Group: groupNode, Right: domain.MayRead},
 }
+
+// The groups of the menu.
+const (
+	groupDevices  = "Devices and data"
+	groupMessages = "Messages"
+	groupNode     = "This node"
+)
 
 // The services that the console calls.
 const (

@@ -40,8 +40,7 @@ func (s deviceForms) Routes() []web.Route {
 }
 
 var deviceInputs = web.Inputs[domain.Device]{
-	{Field: web.Field{Name: "name", Label: "Name", Required: true,
-		Hint: "Use letters, digits and - _ ~ : ; = only. You cannot change the name later."}, New: true},
+	{Field: nameInput, New: true},
 	{Field: descriptionInput},
 	{Field: labelsInput},
 	{Field: web.Field{Name: "protocolName", Label: "Protocol", Required: true, Value: "rest", Options: web.OptionsOf("rest"),
@@ -134,8 +133,6 @@ func (s deviceForms) showAddDevice(c *gin.Context) error {
 	return s.showDeviceForm(c, http.StatusOK, deviceForm{Form: f}, "")
 }
 
-const correctMarked = "Correct the fields that are marked."
-
 func (s deviceForms) showDeviceForm(c *gin.Context, status int, f deviceForm, message string) error {
 	profiles, services, err := s.pickers()
 	if err != nil {
@@ -150,9 +147,6 @@ func (s deviceForms) showDeviceForm(c *gin.Context, status int, f deviceForm, me
 		}
 	}
 	f.Extra = len(profiles) == 0
-	if f.Marked() {
-		message = correctMarked
-	}
 	title := "Add a device"
 	if !f.New() {
 		title = "Edit " + f.Old
@@ -200,13 +194,12 @@ func (s deviceForms) addDevice(c *gin.Context) error {
 	defer memory.Release()
 	fields := deviceFields(f.Form, memory)
 	if len(f.Problems) > 0 {
-		return s.showDeviceForm(c, http.StatusUnprocessableEntity, f, correctMarked)
+		return s.showDeviceForm(c, http.StatusUnprocessableEntity, f, f.RefuseProblems(deviceInputs.Labels()))
 	}
 	fields["adminState"], fields["operatingState"] = domain.StateUnlocked, domain.StateUp
 	a := s.ChangeOne(c, metadataService, http.MethodPost, web.API+"/device", "device", fields, "")
 	if !a.OK() {
-		f.Problems = a.Problems
-		return s.showDeviceForm(c, a.Status, f, a.Message)
+		return s.showDeviceForm(c, a.Status, f, f.Refuse(a, deviceInputs.Labels()))
 	}
 	name := f.Texts["name"]
 	return s.Done(c, "/devices/"+url.PathEscape(name), "The device %s is added.", name)
@@ -233,7 +226,7 @@ func (s deviceForms) editDevice(c *gin.Context) error {
 	defer memory.Release()
 	fields := deviceFields(f.Form, memory)
 	if len(f.Problems) > 0 {
-		return s.showDeviceForm(c, http.StatusUnprocessableEntity, f, correctMarked)
+		return s.showDeviceForm(c, http.StatusUnprocessableEntity, f, f.RefuseProblems(deviceInputs.Labels()))
 	}
 	a := s.patchDevice(c, fields, "If-Match", fmt.Sprintf("%q", strings.Trim(f.Revision, `"`)))
 	switch {
@@ -242,8 +235,7 @@ func (s deviceForms) editDevice(c *gin.Context) error {
 	case a.Status == http.StatusPreconditionFailed:
 		return s.showConflict(c, f)
 	default:
-		f.Problems = a.Problems
-		return s.showDeviceForm(c, a.Status, f, a.Message)
+		return s.showDeviceForm(c, a.Status, f, f.Refuse(a, deviceInputs.Labels()))
 	}
 }
 

@@ -174,7 +174,7 @@ func (n Network) socketsOf(ch domain.Channel) (list []SocketState) {
 
 // newChannel is a channel with the usual values, and with a free port if Ledge binds it.
 func (n Network) newChannel(kind domain.ChannelKind) channelForm {
-	f := channelForm{ChannelKind: kind, Texts: map[string]string{}}
+	f := channelForm{ChannelKind: kind, Texts: map[string]string{}, Kept: map[string]map[string]string{}}
 	for _, one := range kind.Fields {
 		f.Texts[one.Name] = one.Default
 	}

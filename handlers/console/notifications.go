@@ -379,8 +379,7 @@ func (s notificationPages) sendNotification(c *gin.Context) error {
 	f := notificationInputs.Read(c, "")
 	a, id := sendOne(c, s.Site, notificationInputs.Values(f, nil))
 	if !a.OK() {
-		f.Problems = a.Problems
-		return s.showNotificationForm(c, a.Status, a.Message, f)
+		return s.showNotificationForm(c, a.Status, f.Refuse(a, notificationInputs.Labels()), f)
 	}
 	return s.Done(c, "/notifications/"+id, "The notification is sent.")
 }

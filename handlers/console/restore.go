@@ -168,7 +168,7 @@ func (s restorePages) showRestore(c *gin.Context, k historyKind, refused web.Ans
 		return err
 	}
 	for _, f := range fieldsOf(r.changes) {
-		r.Fields = append(r.Fields, restoredField{f, refused.Problems.Of(f.Field)})
+		r.Fields = append(r.Fields, restoredField{f, refused.Problems.Of(f.Field, f.Field)})
 	}
 	r.now, r.then, r.changes = nil, nil, nil
 	s.Memory(c).Release()

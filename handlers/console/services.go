@@ -10,9 +10,12 @@ import (
 	"ledge/handlers/entities"
 )
 
+// nameHint says which characters EdgeX takes in a name.
+const nameHint = "Use letters, digits and - _ ~ : ; = only."
+
 // The inputs that several forms have.
 var (
-	nameInput        = web.Field{Name: "name", Label: "Name", Required: true}
+	nameInput        = web.Field{Name: "name", Label: "Name", Required: true, Hint: nameHint + " You cannot change the name later."}
 	descriptionInput = web.Field{Name: "description", Label: "Description"}
 	labelsInput      = web.Field{Name: "labels", Label: "Labels", Hint: "Separate labels by commas."}
 	stateInput       = web.Field{Name: "adminState", Label: "State", Type: "select", Value: domain.StateUnlocked, Options: web.LockOptions()}

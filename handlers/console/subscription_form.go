@@ -50,6 +50,10 @@ type channelForm struct {
 	domain.ChannelKind
 	Index int
 	Texts map[string]string // of the inputs, by the JSON names of their fields
+	// Kept are the texts that the user has entered for other kinds, by the type of the kind. They return with that kind.
+	Kept map[string]map[string]string
+	// Chosen says that the user has just added the channel, or changed its kind.
+	Chosen bool
 	// Inputs are always shown, and Advanced on demand.
 	Inputs, Advanced []web.Field
 }
@@ -57,9 +61,34 @@ type channelForm struct {
 // Input is the name of the input of a field.
 func (f channelForm) Input(name string) string { return fmt.Sprintf("channels[%d].%s", f.Index, name) }
 
+// Number is the position of the channel for people, from 1.
+func (f channelForm) Number() int { return f.Index + 1 }
+
+// AdvancedOpen reports whether an input that is shown on demand has an error.
+func (f channelForm) AdvancedOpen() bool {
+	return slices.ContainsFunc(f.Advanced, func(one web.Field) bool { return one.Error != "" })
+}
+
+// Hidden are the inputs with the texts of other kinds.
+func (f channelForm) Hidden() (all []web.Field) {
+	for _, kind := range channelKinds {
+		if texts, ok := f.Kept[kind.Type]; ok {
+			for _, one := range kind.Fields {
+				all = append(all, web.Field{Name: f.keptInput(kind, one), Value: texts[one.Name]})
+			}
+		}
+	}
+	return all
+}
+
+func (f channelForm) keptInput(kind domain.ChannelKind, field domain.ChannelField) string {
+	return f.Input(kind.Type + "." + field.Name)
+}
+
 var subscriptionInputs = web.Inputs[domain.Subscription]{
 	{Field: nameInput, New: true},
-	{Field: web.Field{Name: "receiver", Label: "Receiver", Required: true, Hint: "The name of a person or a group."}, Exact: true},
+	{Field: web.Field{Name: "receiver", Label: "Receiver", Required: true,
+		Hint: "The name of a person or a group, such as night-shift. " + nameHint}},
 	{Field: descriptionInput, Exact: true},
 	{Field: web.Field{Name: "categories", Label: "Categories", Value: domain.DeviceChanged,
 		Hint: "Separate categories by commas. DEVICE_CHANGED stands for changes of devices."}, Exact: true},
@@ -113,17 +142,48 @@ func (s subscriptionForms) readSubscriptionForm(c *gin.Context) (f subscriptionF
 		}
 	}
 	if kind, ok := domain.ChannelKindOf(c.PostForm("more")); ok && len(f.Channels) < domain.MaxChannels {
-		f.add(s.network.newChannel(kind))
+		added := s.network.newChannel(kind)
+		added.Chosen = true
+		f.add(added)
 	}
-	return f, c.PostForm("more") != "" || c.PostForm("remove") != "" || c.PostForm("check") != ""
+	s.chooseKind(&f, c.PostForm("kind"))
+	return f, c.PostForm("more")+c.PostForm("remove")+c.PostForm("check")+c.PostForm("kind") != ""
 }
 
 func readChannel(c *gin.Context, i int, kind domain.ChannelKind) channelForm {
-	f := channelForm{ChannelKind: kind, Index: i, Texts: map[string]string{}}
+	f := channelForm{ChannelKind: kind, Index: i, Texts: map[string]string{}, Kept: map[string]map[string]string{}}
 	for _, one := range kind.Fields {
 		f.Texts[one.Name] = strings.TrimSpace(c.PostForm(f.Input(one.Name)))
 	}
+	for _, other := range channelKinds {
+		texts, sent := map[string]string{}, false
+		for _, one := range other.Fields {
+			text, ok := c.GetPostForm(f.keptInput(other, one))
+			texts[one.Name], sent = text, sent || ok
+		}
+		if sent {
+			f.Kept[other.Type] = texts
+		}
+	}
 	return f
+}
+
+// chooseKind changes the kind of a channel. choice is the position of the channel from 0, a space, and the type, or "".
+func (s subscriptionForms) chooseKind(f *subscriptionForm, choice string) {
+	index, text, _ := strings.Cut(choice, " ")
+	i, err := strconv.Atoi(index)
+	kind, ok := domain.ChannelKindOf(text)
+	if err != nil || i < 0 || i >= len(f.Channels) || !ok || kind.Type == f.Channels[i].Type {
+		return
+	}
+	ch := &f.Channels[i]
+	texts, ok := ch.Kept[kind.Type]
+	if !ok {
+		texts = s.network.newChannel(kind).Texts
+	}
+	ch.Kept[ch.Type] = ch.Texts
+	delete(ch.Kept, kind.Type)
+	ch.ChannelKind, ch.Texts, ch.Chosen = kind, texts, true
 }
 
 // channelFormOf returns the form of a channel of a known kind.
@@ -142,8 +202,8 @@ func channelFormOf(ch domain.Channel) channelForm {
 	return f
 }
 
-// fields are those of the channel in the request. The service says what is wrong with 0 for a text that is not a number.
-func (f channelForm) fields() map[string]any {
+// fields are those of the channel in the request. It notes a problem for each text that is not a number.
+func (f channelForm) fields(p *web.Problems) map[string]any {
 	fields := map[string]any{"type": f.Type}
 	for _, one := range f.Fields {
 		text := f.Texts[one.Name]
@@ -153,7 +213,10 @@ func (f channelForm) fields() map[string]any {
 		case bool:
 			fields[one.Name] = text != ""
 		case int:
-			fields[one.Name], _ = strconv.Atoi(text)
+			n, err := strconv.Atoi(text)
+			if fields[one.Name] = n; err != nil && text != "" {
+				p.Add(f.Input(one.Name), fmt.Sprintf("Write a whole number, such as 1883, in place of %.40q.", text))
+			}
 		default:
 			fields[one.Name] = text
 		}
@@ -165,7 +228,10 @@ func (f channelForm) fields() map[string]any {
 func (f *channelForm) setInputs(n Network, p web.Problems) {
 	for _, one := range f.Fields {
 		name, text := f.Input(one.Name), f.Texts[one.Name]
-		input := web.Field{Name: name, Label: one.Label, Hint: one.Hint, Value: text, Required: one.Required, Error: p.Of(name), Type: inputType(one)}
+		input := web.Field{
+			Name: name, Label: one.Label, Hint: one.Hint, Value: text, Required: one.Required, Error: p.Of(name, one.Label),
+			Type: inputType(one),
+		}
 		input.Options = web.OptionsOf(one.Choices...)
 		if input.Type == "select" && text != "" && !slices.Contains(one.Choices, text) {
 			input.Options = append(input.Options, web.OptionsOf(text)...)
@@ -202,11 +268,28 @@ func inputType(f domain.ChannelField) string {
 func (f subscriptionForm) fields() map[string]any {
 	channels := make([]map[string]any, len(f.Channels))
 	for i, ch := range f.Channels {
-		channels[i] = ch.fields()
+		channels[i] = ch.fields(&f.Problems)
 	}
 	fields := subscriptionInputs.Values(f.Form, nil)
 	fields["channels"] = channels
 	return fields
+}
+
+// labels are the fields that the form shows. If there are several channels, the labels say which one has the field.
+func (f subscriptionForm) labels() web.Labels {
+	labels := subscriptionInputs.Labels()
+	for _, ch := range f.Channels {
+		for _, one := range ch.Fields {
+			label := one.Label
+			if label != "" && len(f.Channels) > 1 {
+				label += fmt.Sprintf(" of channel %d", ch.Number())
+			}
+			if label != "" {
+				labels = append(labels, web.Label{Path: ch.Input(one.Name), Text: label})
+			}
+		}
+	}
+	return labels
 }
 
 func (s subscriptionForms) addSubscription(c *gin.Context) error {
@@ -222,10 +305,13 @@ func (s subscriptionForms) saveSubscription(c *gin.Context, method, what string)
 	if again {
 		return s.showSubscriptionForm(c, http.StatusOK, "", f)
 	}
-	a := s.ChangeOne(c, notificationsService, method, web.API+"/subscription", "subscription", f.fields(), f.Revision)
+	fields := f.fields()
+	if len(f.Problems) > 0 {
+		return s.showSubscriptionForm(c, http.StatusUnprocessableEntity, f.RefuseProblems(f.labels()), f)
+	}
+	a := s.ChangeOne(c, notificationsService, method, web.API+"/subscription", "subscription", fields, f.Revision)
 	if !a.OK() {
-		f.Problems = a.Problems
-		return s.showSubscriptionForm(c, a.Status, a.Message, f)
+		return s.showSubscriptionForm(c, a.Status, f.Refuse(a, f.labels()), f)
 	}
 	return s.Done(c, "/subscriptions/"+f.Texts["name"], "The subscription is %s.", what)
 }

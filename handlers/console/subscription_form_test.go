@@ -32,7 +32,7 @@ func sendChannel(t *testing.T, f channelForm) (ch domain.Channel) {
 	c, _ := gin.CreateTestContext(httptest.NewRecorder())
 	c.Request = httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(form.Encode()))
 	c.Request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	text, err := json.Marshal(readChannel(c, f.Index, f.ChannelKind).fields())
+	text, err := json.Marshal(readChannel(c, f.Index, f.ChannelKind).fields(new(web.Problems)))
 	if err == nil {
 		err = json.Unmarshal(text, &ch)
 	}

@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -78,14 +77,14 @@ type tokenRow struct {
 }
 
 var userInputs = web.Inputs[domain.User]{
-	{Field: web.Field{Name: "name", Label: "User name", Required: true}},
+	{Field: web.Field{Name: "name", Label: "User name", Required: true, Hint: nameHint}},
 	{Field: web.Field{Name: "role", Label: "Role", Type: "select", Value: string(domain.Viewer), Options: roleOptions()}},
 	{Field: web.Field{Name: "new-password", Label: "Password", Type: "password", Required: true, Autocomplete: "new-password",
-		Hint: "At least 10 characters, and not a common password."}, Path: "password", Exact: true},
+		Hint: web.PasswordHint}, Path: "password", Exact: true},
 }
 
 var tokenInputs = web.Inputs[domain.Token]{
-	{Field: web.Field{Name: "token-name", Label: "Token name", Required: true}, Path: "name"},
+	{Field: web.Field{Name: "token-name", Label: "Token name", Required: true, Hint: nameHint}, Path: "name"},
 	{Field: web.Field{Name: "token-role", Label: "Role of the token", Type: "select", Value: string(domain.Poster), Options: roleOptions()}, Path: "role"},
 	{Field: web.Field{Name: "devices", Label: "Devices that a poster may post to",
 		Hint: "Separate patterns by commas; * stands for any characters. Leave empty for all devices."}, Exact: true},
@@ -158,21 +157,14 @@ func (s userPages) addUser(c *gin.Context) error {
 	if err == nil {
 		return s.Done(c, "/users", "The user %s is added.", name)
 	}
-	f.Problems = problemsIn(err)
-	return s.Refuse(c, err, func(message string) error {
-		return s.showUsers(c, http.StatusUnprocessableEntity, message, usersData{AddUser: f})
+	return s.Refuse(c, err, func(string) error {
+		return s.showUsers(c, http.StatusUnprocessableEntity, f.Refuse(answerOf(err), userInputs.Labels()), usersData{AddUser: f})
 	})
 }
 
-// problemsIn returns the errors of the fields that err is about. Their cures are in the message above the form.
-func problemsIn(err error) (list web.Problems) {
-	if e, ok := errors.AsType[*domain.Error](err); ok {
-		for _, p := range e.Problems {
-			says, _, _ := strings.Cut(p.Says(), "; ")
-			list.Add(p.Path(), says)
-		}
-	}
-	return list
+// answerOf returns the answer to a request that err refuses.
+func answerOf(err error) web.Answer {
+	return web.Answer{Status: http.StatusUnprocessableEntity, Message: err.Error(), Problems: web.ProblemsOf(err)}
 }
 
 type userData struct {
@@ -196,14 +188,21 @@ func (s userPages) showOneUser(c *gin.Context, status int, d userData, message s
 	return s.Show(c, status, "user", web.Page{Title: u.Name, Message: message, Data: d})
 }
 
+// refuseUser shows a user whose change is refused: the error of the one field beside it, or else above the page.
+func (s userPages) refuseUser(c *gin.Context, err error, path, label string, data func(says string) userData) error {
+	return s.Refuse(c, err, func(string) error {
+		var f web.Form
+		message := f.Refuse(answerOf(err), web.Labels{{Path: path, Text: label}})
+		return s.showOneUser(c, http.StatusUnprocessableEntity, data(f.Problems.Of(path, label)), message)
+	})
+}
+
 func userPath(name string) string { return "/users/" + url.PathEscape(name) }
 
 func (s userPages) changeRole(c *gin.Context) error {
 	name, role := c.Param("name"), c.PostForm("role")
 	if err := s.users.SetRole(c.Request.Context(), web.ActorOf(c), name, domain.Role(role)); err != nil {
-		return s.Refuse(c, err, func(message string) error {
-			return s.showOneUser(c, http.StatusUnprocessableEntity, userData{Role: message}, message)
-		})
+		return s.refuseUser(c, err, "role", "Role", func(says string) userData { return userData{Role: says} })
 	}
 	to := userPath(name)
 	if name == strings.TrimPrefix(web.ActorOf(c), "user:") && !domain.Role(role).May(domain.MayAdminister) {
@@ -216,9 +215,7 @@ func (s userPages) resetPassword(c *gin.Context) error {
 	name, password := c.Param("name"), c.PostForm("new-password")
 	mustChange := "user:"+name != web.ActorOf(c)
 	if err := s.users.SetPassword(c.Request.Context(), web.ActorOf(c), name, password, mustChange); err != nil {
-		return s.Refuse(c, err, func(message string) error {
-			return s.showOneUser(c, http.StatusUnprocessableEntity, userData{Password: message}, message)
-		})
+		return s.refuseUser(c, err, "password", "New password", func(says string) userData { return userData{Password: says} })
 	}
 	if u, ok := s.users.User(name); ok && !mustChange {
 		if err := s.Sessions.Begin(c, u); err != nil {
@@ -250,14 +247,13 @@ func (s userPages) addToken(c *gin.Context) error {
 		days, err := strconv.Atoi(text)
 		if err != nil || days < 1 || days > mostExpiryDays {
 			f.Problems.Add("days", fmt.Sprintf("Give a whole number of days, from 1 to %d, or nothing.", mostExpiryDays))
-			return again("")
+			return again(f.RefuseProblems(tokenInputs.Labels()))
 		}
 		t.Expires = s.Now().UnixMilli() + int64(days)*dayMS
 	}
 	text, err := s.tokens.AddToken(c.Request.Context(), web.ActorOf(c), t)
 	if err != nil {
-		f.Problems = problemsIn(err)
-		return s.Refuse(c, err, again)
+		return s.Refuse(c, err, func(string) error { return again(f.Refuse(answerOf(err), tokenInputs.Labels())) })
 	}
 	s.Sessions.Put(c.Request.Context(), shownOnce, text)
 	return s.Done(c, "/users", "The token %s is created.", t.Name)

@@ -69,28 +69,6 @@ func Of(err error) []Fault {
 	return faults
 }
 
-// OfFields returns the faults of the fields that err is about; nil if it is about the request as a whole. Unlike [Of] it needs no message: the
-// paths are data of the error. A refusal because of the state of other entities has its whole message as the cure.
-func OfFields(err error) (list []Fault) {
-	e, ok := errors.AsType[*domain.Error](err)
-	if !ok {
-		return nil
-	}
-	for _, p := range e.Problems {
-		f := Fault{Path: p.Path(), Cure: p.Says()}
-		if e.Code == domain.Invalid {
-			parts := clauses(p.Says())
-			f.Cure, f.Value = parts[0], valueIn(parts[0])
-			for _, part := range parts[1:] {
-				addCure(&f, part)
-			}
-		}
-		f.Cure = jsonform.Shorten(strings.TrimPrefix(f.Cure, cureMark), mostCure)
-		list = append(list, f)
-	}
-	return list
-}
-
 // cureMark begins a cure that stands behind a semicolon. Until there is one, the cure is the whole text.
 const cureMark = "\x00"
 

@@ -40,30 +40,31 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestFaultsOfFields holds that the paths are those of the error, whatever its texts are, and that a refusal keeps its whole message.
-func TestFaultsOfFields(t *testing.T) {
+// TestFieldsOfErrors holds that the paths are those of the error, whatever its texts are, and that a refusal keeps its whole message.
+func TestFieldsOfErrors(t *testing.T) {
 	var p domain.Problems
 	p.Add("[0].device.name", "%q has a space; use letters; b: c", "a b")
 	for _, tt := range []struct {
 		err  error
-		want []Fault
+		want []Field
 	}{
-		{p.Err(), []Fault{{"[0].device.name", "a b", "use letters; b: c"}}},
+		{p.Err(), []Field{{"[0].device.name", `"a b" has a space; use letters; b: c`, false}}},
+		{domain.FieldErrorf("name", "is empty"), []Field{{"name", "is empty", false}}},
 		{fmt.Errorf("submit: %w", domain.Errorf(domain.NotFound, "it does not exist; add it first").At("serviceName")),
-			[]Fault{{"serviceName", "", "it does not exist; add it first"}}},
+			[]Field{{"serviceName", "it does not exist; add it first", true}}},
 		{domain.Errorf(domain.Invalid, "name: is empty"), nil},
 		{errors.New("ours"), nil},
 	} {
-		if got := OfFields(tt.err); !slices.Equal(got, tt.want) {
-			t.Errorf("%v:\n got %q\nwant %q", tt.err, got, tt.want)
+		if got := FieldsOf(tt.err); !slices.Equal(got, tt.want) {
+			t.Errorf("%v:\n got %+v\nwant %+v", tt.err, got, tt.want)
 		}
 	}
 	ctx, notes := WithNotes(t.Context())
 	for range mostFaults + 1 {
 		Note(ctx, "[1].device", domain.FieldErrorf("name", "is empty"))
 	}
-	if n := len(notes.Faults); n != mostFaults || notes.Faults[0].Path != "[1].device.name" {
-		t.Errorf("noted %d faults: %+v", n, notes.Faults[0])
+	if n := len(notes.Fields); n != mostFaults || notes.Fields[0].Path != "[1].device.name" {
+		t.Errorf("noted %d fields: %+v", n, notes.Fields[0])
 	}
 }
 

@@ -41,7 +41,7 @@ func CheckPassword(password string) error {
 	case len(password) > MaxPassword:
 		return domain.FieldErrorf("password", "has %d bytes; use at most %d", len(password), MaxPassword)
 	case common()[strings.ToLower(password)]:
-		return domain.FieldErrorf("password", "is one of the 1,000 most common passwords; choose another one, such as several words")
+		return domain.FieldErrorf("password", "is too easy to guess; choose another one, such as several words")
 	}
 	return nil
 }

@@ -19,8 +19,8 @@ func TestPasswordRule(t *testing.T) {
 		"nine-char":                     "has 9 characters; use at least 10",
 		"ähnlich-10":                    "",
 		"correct horse battery":         "",
-		"1234567890":                    "most common",
-		"QWERTYuiop":                    "most common",
+		"1234567890":                    "is too easy to guess",
+		"QWERTYuiop":                    "is too easy to guess",
 		strings.Repeat("x", 1025):       "has 1025 bytes; use at most 1024",
 		strings.Repeat("x", 1024):       "",
 	} {

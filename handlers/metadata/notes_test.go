@@ -21,9 +21,10 @@ func TestRefusalsNoteTheirField(t *testing.T) {
 		ctx, notes := faults.WithNotes(t.Context())
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r.WithContext(ctx))
-		if w.Code != http.StatusMultiStatus || len(notes.Faults) != 1 || notes.Faults[0].Path != "[0].device."+field ||
-			!strings.Contains(strings.ReplaceAll(w.Body.String(), `\"`, `"`), notes.Faults[0].Cure) {
-			t.Errorf("%s: noted %+v, answered %s", field, notes.Faults, w.Body)
+		isField := len(notes.Fields) == 1 && notes.Fields[0].Whole && notes.Fields[0].Path == "[0].device."+field
+		if w.Code != http.StatusMultiStatus || !isField ||
+			!strings.Contains(strings.ReplaceAll(w.Body.String(), `\"`, `"`), notes.Fields[0].Says) {
+			t.Errorf("%s: noted %+v, answered %s", field, notes.Fields, w.Body)
 		}
 	}
 }

@@ -33,6 +33,7 @@ type Config struct {
 	MQTTPort        int
 	BusMaxBytes     Size
 	HubURL          texts
+	NodeName        string
 	AllowInsecure   bool
 	AllowHosts      texts
 	TrustedOrigins  texts

@@ -1,11 +1,16 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"regexp"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // nodeName is the form of a node's name, which is a part of NATS subjects.
@@ -43,6 +48,29 @@ func hubCure(c *Config) string {
 		return "the cluster reads the copies of the logs: set nats-port and bus-max-bytes too"
 	}
 	return ""
+}
+
+// mostNodeName bounds the name of a node in characters.
+const mostNodeName = 64
+
+// nodeNameCure returns the fault of the setting node-name; "" if there is none.
+func nodeNameCure(c *Config) string {
+	_, node := c.HubURLs()
+	switch {
+	case c.NodeName == "":
+	case utf8.RuneCountInString(c.NodeName) > mostNodeName || strings.ContainsFunc(c.NodeName, unicode.IsControl):
+		return fmt.Sprintf("use at most %d characters on one line", mostNodeName)
+	case node != "" && node != c.NodeName:
+		return fmt.Sprintf("hub-url names this node %s; use that name, or leave node-name out", node)
+	}
+	return ""
+}
+
+// FindNodeName returns the name of a node for people: the setting, or the name in hub-url, or the name of this machine.
+func FindNodeName(c *Config) string {
+	_, node := c.HubURLs()
+	machine, _ := os.Hostname() // without it the node has no name
+	return cmp.Or(c.NodeName, node, machine)
 }
 
 // HubURLs returns the URLs of the hub, without a password, and the name of this node; nil without a hub.

@@ -154,6 +154,9 @@ func addAddressSettings(c *Config) {
 	addMessagePort(c, f, &c.MQTTPort, "mqtt-port", "MQTT, such as 1883")
 	f.Var(newTexts(&c.HubURL, checkHub, ""), "hub-url", "comma-separated leafnode URLs of a NATS cluster that reads the copies, with this node's name as the user, such as tls://edge-1@hub.example:7422")
 	c.mustBe("hub-url", func() string { return hubCure(c) })
+	f.StringVar(&c.NodeName, "node-name", "",
+		"name of this node in the console. Default: the name in hub-url, or else the name of this machine")
+	c.mustBe("node-name", func() string { return nodeNameCure(c) })
 	f.BoolVar(&c.AllowInsecure, "allow-insecure", false, "allow addresses beyond loopback without --secure; every machine that reaches them reads and changes everything without a login")
 	c.mustBe("allow-insecure", func() string {
 		if c.Secure && c.AllowInsecure {

@@ -14,6 +14,7 @@ import (
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/console"
+	"ledge/handlers/console/limits"
 	"ledge/handlers/console/web"
 )
 
@@ -30,11 +31,14 @@ type Options struct {
 	Ready      func(service string) error // returns why a service refuses requests
 	Warnings   func() []string            // returns warnings for an operator
 	Refusals   console.Refusals           // of EdgeX's message bus
-	Limits     console.Disk               // of the stored data; the other fields are empty
+	Limits     func() console.Disk        // of the stored data; the other fields are empty
+	Retention  limits.Source              // sets these limits
 	Access     console.Access             // which clients may use the REST services
 	DeviceREST string                     // URL of the REST device service
 	TLS        bool
 	DataDir    string
+	NodeName   string // for people
+	Cookie     string // ends the name of the session's cookie
 	Version    string
 	Logger     *slog.Logger
 }
@@ -57,11 +61,12 @@ func (s *Source) Handler(o handlers.Options) http.Handler {
 	return console.New(console.Options{
 		Options: web.Options{
 			Options: o, Services: s.Services, Password: s.Password, Follow: s.followChanges, Position: s.position, TLS: s.TLS,
+			Node: s.NodeName, Cookie: s.Cookie,
 		},
 		State: d.Changes.View, Notes: s.Channels.ViewFlushed, Values: d.Readings.View,
 		Changes: d.ChangeLog(), Users: s.Identities, Tokens: s.Identities, Ledger: s.ledger, System: system{s},
 		Network:  console.Network{Interfaces: netInterfaces, Sockets: s.socketStates, PortUse: s.portUse},
-		Refusals: s.Refusals, Access: s.Access, DeviceREST: s.DeviceREST,
+		Refusals: s.Refusals, Retention: s.Retention, Access: s.Access, DeviceREST: s.DeviceREST,
 	})
 }
 

@@ -66,7 +66,7 @@ func (s *Source) space() (space console.Space) {
 		s.Logger.Warn("the size of the disk is not known", "error", err)
 	}
 	space.FreeBytes, space.TotalBytes = int64(min(free, 1<<62)), int64(min(total, 1<<62))
-	if most := s.Limits.Max; most > 0 {
+	if most := s.Limits().Max; most > 0 {
 		space.TotalBytes = min(space.TotalBytes, most)
 	}
 	space.UsedBytes = s.Meters.PayloadBytes()
@@ -78,7 +78,7 @@ func (s *Source) space() (space console.Space) {
 
 // Disk implements console.System.
 func (s *Source) Disk() console.Disk {
-	d := s.Limits
+	d := s.Limits()
 	d.Space = s.space()
 	add := func(what string, bytes int64) { d.Parts = append(d.Parts, console.DiskPart{What: what, Bytes: bytes}) }
 	for i, what := range []string{"log of changes", "log of notifications", "log of readings"} {

@@ -6,6 +6,8 @@ const (
 	SecretsFile = "secrets.json"
 	// AdminPasswordFile has the generated password of the first user until it is changed.
 	AdminPasswordFile = "admin-password"
+	// RetentionFile has the limits that an administrator has set in the console, made of the log of changes.
+	RetentionFile = "retention.yaml"
 	// AdminSocketFile is the Unix socket at which a running server answers local commands.
 	AdminSocketFile = "admin.sock"
 	// LoginsFile is in a folder that `ledge restore` or `ledge salvage` has made. It names the key that signs logins there, so that logins

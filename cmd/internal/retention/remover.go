@@ -55,8 +55,11 @@ func (r *Remover) Workers() []func(context.Context) error {
 // Sweep removes what is over a limit of notifications and readings now. The workers do so every 10 seconds.
 func (r *Remover) Sweep(ctx context.Context) { r.sweeper.sweep(ctx) }
 
+// SetLimits puts other limits of notifications and readings in force, from the next sweep on. The limits of changes stay.
+func (r *Remover) SetLimits(o Options) { r.sweeper.wanted.Store(&o) }
+
 // RuleUses returns what each rule of readings keeps and has removed. It is empty until that is counted.
-func (r *Remover) RuleUses() []RuleUse { return r.sweeper.rules.use() }
+func (r *Remover) RuleUses() []RuleUse { return r.sweeper.rules.Load().use() }
 
 // ArchiveUse returns the size of the log of changes and of its archives.
 func (r *Remover) ArchiveUse() (ArchiveUse, error) { return r.archiver.use() }

@@ -60,7 +60,7 @@ func TestRetentionByRules(t *testing.T) {
 	want["rest-1"] = 501
 	before["few"], before["rest-1"] = few, nodetest.EventsOf(t, d, "rest-1")
 	check("later")
-	for i, use := range s.rules.use() {
+	for i, use := range s.rules.Load().use() {
 		kept := []int{300, 100, 900, 1000}[i]
 		if use.Kept != int64(kept) || use.KeptBytes != int64(kept)<<10 || use.Removed != []int64{601, 800, 0, 800}[i] {
 			t.Errorf("metrics: %+v", use)

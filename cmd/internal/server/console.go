@@ -1,6 +1,8 @@
 package server
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -22,17 +24,31 @@ func newConsole(p *Server, o handlers.Options) http.Handler {
 		Node: p.Node, Channels: p.Channels, Meters: p.meters, Identities: p.identities, Verifier: p.verifier, Services: p.servers.handlers(),
 		Password: p.authenticator.Load().Password, Settings: func() []console.Setting { return listSettings(p) }, Warnings: p.warnings,
 		Ready: func(service string) error { return servingOf(service).ready(p) },
-		Limits: console.Disk{
-			ReadingsReserve: int64(c.ReadingsReserve()), ChangesReserve: int64(c.DiskReserve), ReadingsMax: int64(c.ReadingsMaxBytes), ReadingsAge: c.ReadingsMaxAge,
-			NotificationsMax: int64(c.NotificationsMaxBytes), NotificationsAge: c.NotificationsMaxAge, Max: int64(c.MaxBytes),
+		Limits: func() console.Disk {
+			now := p.limits.inForce.Load()
+			return console.Disk{
+				ReadingsReserve: int64(c.ReadingsReserve()), ChangesReserve: int64(c.DiskReserve),
+				ReadingsMax: int64(now.ReadingsMaxBytes), ReadingsAge: now.ReadingsMaxAge,
+				NotificationsMax: int64(now.NotificationsMaxBytes), NotificationsAge: now.NotificationsMaxAge,
+				Max: int64(c.MaxBytes),
+			}
 		},
-		Refusals: listRefusals(p),
-		Access:   describeAccess(p), DeviceREST: p.servers.scheme() + "://" + p.servers.address(services.DeviceREST), TLS: c.Secure, DataDir: c.DataDir,
-		Version: p.Version, Logger: p.Logger,
+		Retention:  p.limits,
+		Refusals:   listRefusals(p),
+		Access:     describeAccess(p),
+		DeviceREST: p.servers.scheme() + "://" + p.servers.address(services.DeviceREST), TLS: c.Secure, DataDir: c.DataDir,
+		NodeName: config.FindNodeName(c), Cookie: cookieOf(p), Version: p.Version, Logger: p.Logger,
 	})
 	p.onClose(s.Close)
 	p.inBackground(s.Run)
 	return s.Handler(o)
+}
+
+// cookieOf returns the end of the name of the console's cookie. It differs between nodes and between the consoles of one host, also between
+// a node and its restored copy.
+func cookieOf(p *Server) string {
+	sum := sha256.Sum256([]byte(p.Node.Store.Node() + " " + p.servers.address(services.Console)))
+	return hex.EncodeToString(sum[:4])
 }
 
 // listRefusals returns the refused events of EdgeX's message bus for the console; nil without a bus.
@@ -57,7 +73,11 @@ func listSettings(p *Server) (all []console.Setting) {
 		if source == "" {
 			source = "default"
 		}
-		all = append(all, console.Setting{Name: f.Name, Value: f.Value.String(), Default: f.DefValue, Source: source, Help: f.Usage})
+		value := f.Value.String()
+		if set := p.limits.source(f.Name); set != "" {
+			source, value = set, p.limits.inForce.Load().Settings().Lookup(f.Name).Value.String()
+		}
+		all = append(all, console.Setting{Name: f.Name, Value: value, Default: f.DefValue, Source: source, Help: f.Usage})
 	})
 	return all
 }

@@ -175,9 +175,11 @@ func (s *servers) start(o handlers.Options) {
 func (s *servers) options(one services.Service) handlers.Options {
 	c, name := s.config, one.Name
 	return handlers.Options{
-		Service: name, Version: s.server.Version, Instance: s.server.instance, Config: func() any { return c.InForce(name) }, Logger: s.logger, Now: s.server.Now,
-		Ready: func() error { return servingOf(one.Name).ready(s.server) }, Storage: func() any { return s.server.meters.Storage() }, Warnings: s.server.warnings,
-		Memory: s.memory, MaxResults: c.MaxResultCount, InlineBytes: inlineBytes(c), Access: s.server.access,
+		Service: name, Version: s.server.Version, Instance: s.server.instance, Logger: s.logger, Now: s.server.Now,
+		Config: func() any { return settingsInForce(s.server, name) },
+		Ready:  func() error { return servingOf(one.Name).ready(s.server) }, Warnings: s.server.warnings,
+		Storage: func() any { return s.server.meters.Storage() },
+		Memory:  s.memory, MaxResults: c.MaxResultCount, InlineBytes: inlineBytes(c), Access: s.server.access,
 		StrictProfileChanges: c.Strict(config.StrictChanges), StrictProfileDeletes: c.Strict(config.StrictDeletes),
 		Observe: s.server.meters.ObserveRequests(name), Addresses: s.urls(), Others: s.handlers,
 	}

@@ -89,6 +89,7 @@ type Server struct {
 	transparency  *transparency.Log  // of the log of changes
 	past          *handlers.Past     // of the log of changes
 	registry      *registry.Registry // nil without the setting registry
+	limits        *limits            // of retention
 	running       atomic.Bool        // all parts are there
 }
 
@@ -193,7 +194,10 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	if err := p.Channels.Start(); err != nil {
 		return err
 	}
-	o := removalOptions(p.Config)
+	if p.limits, err = openLimits(p); err != nil {
+		return err
+	}
+	o := removalOptions(p.Config, p.limits.inForce.Load())
 	o.Payloads, o.Logger, o.Now = p.payloads, p.Logger, p.Now
 	p.Remover = retention.New(p.Node, o)
 	p.readings, p.events = newReadings(p), newEvents(p)

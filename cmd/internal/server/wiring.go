@@ -26,11 +26,12 @@ func NodeOptions(c *config.Config, logger *slog.Logger) node.Options {
 	}
 }
 
-// removalOptions returns the limits of the logs.
-func removalOptions(c *config.Config) retention.Options {
+// removalOptions returns the limits of the logs: of readings and notifications as in inForce, and all else as in c.
+func removalOptions(c, inForce *config.Config) retention.Options {
 	return retention.Options{
-		Rules: c.ReadingsRetention, ReadingsMaxBytes: c.ReadingsMaxBytes, NotificationsMaxBytes: c.NotificationsMaxBytes, EventsMaxBytes: c.EventsMaxBytes,
-		ReadingsMaxAge: c.ReadingsMaxAge, NotificationsMaxAge: c.NotificationsMaxAge, EventsMaxAge: c.EventsMaxAge,
+		Rules: inForce.ReadingsRetention, ReadingsMaxBytes: inForce.ReadingsMaxBytes, ReadingsMaxAge: inForce.ReadingsMaxAge,
+		NotificationsMaxBytes: inForce.NotificationsMaxBytes, NotificationsMaxAge: inForce.NotificationsMaxAge,
+		EventsMaxBytes: c.EventsMaxBytes, EventsMaxAge: c.EventsMaxAge,
 		ReserveBytes: int64(c.DiskReserve), Paths: c.Paths(),
 	}
 }

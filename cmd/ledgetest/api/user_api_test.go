@@ -150,7 +150,7 @@ func TestUserAPIAttacks(t *testing.T) {
 	a.want(400, "257 bytes long", admin, "POST", "/user", "["+userJSON(strings.Repeat("n", 257), domain.Viewer, secret)+"]")
 	a.want(413, "", admin, "POST", "/user", "["+userJSON(strings.Repeat("n", 2<<20), domain.Viewer, secret)+"]")
 	a.want(400, "use at least 10", admin, "POST", "/user", "["+userJSON("weak", domain.Viewer, "short")+","+userJSON("fine", domain.Viewer, secret)+"]")
-	a.want(400, "most common", admin, "POST", "/user", "["+userJSON("weak", domain.Viewer, "Basketball")+"]")
+	a.want(400, "too easy to guess", admin, "POST", "/user", "["+userJSON("weak", domain.Viewer, "Basketball")+"]")
 	a.want(400, "use at most 1024", admin, "POST", "/user", "["+userJSON("weak", domain.Viewer, strings.Repeat("p", 1025))+"]")
 	if got := count(); got != before {
 		t.Errorf("after refusals there are %s, want %s", got, before)

@@ -76,7 +76,7 @@ func TestConsoleOneDevice(t *testing.T) {
 	b.click("main button[type=submit]")
 	b.see("main .wrong")
 	for place, want := range map[string]string{
-		"main .wrong":          "Correct the fields that are marked.",
+		"main .wrong":          "Correct the marked field: Device profile.",
 		"#f-profileName-error": `There is no device profile "hall-sonsor". Choose an existing one. Did you mean hall-sensor?`,
 	} {
 		if text := b.text(place); text != want {

@@ -68,7 +68,8 @@ func TestConsoleSession(t *testing.T) {
 	if got := c.Get("/devices"); got.StatusCode != http.StatusSeeOther {
 		t.Fatalf("without a login: %s", got.Status)
 	}
-	c.Cookie = &http.Cookie{Name: "ledge-session", Value: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}
+	c.Login(t, "test-viewer", ledgetest.ConsolePassword) // for the name of the cookie
+	c.Cookie = &http.Cookie{Name: c.Cookie.Name, Value: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}
 	c.Login(t, "test-viewer", ledgetest.ConsolePassword)
 	if c.Cookie.Value == "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" || !c.Cookie.HttpOnly || c.Cookie.SameSite != http.SameSiteStrictMode {
 		t.Errorf("the cookie of the session is %v, want a new value, HttpOnly and SameSite=Strict", c.Cookie)

@@ -78,7 +78,7 @@ func TestConsoleForeignPages(t *testing.T) {
 		t.Errorf("the foreign form was answered %q", text)
 	}
 	b.open("/devices")
-	if title := ask[string](b, "document.title"); title != "Devices · Ledge" {
+	if title := ask[string](b, "document.title"); !strings.HasPrefix(title, "Devices · ") {
 		t.Errorf("the foreign form has ended the session: %s", title)
 	}
 }
@@ -94,10 +94,10 @@ func TestConsoleSessionEnds(t *testing.T) {
 	b.click("main button[type=submit]")
 	b.see("#login-again")
 	b.fill("#login-again [name=password]", "wrong")
-	b.click("#login-again button")
+	b.click("#login-again button[type=submit]")
 	b.see("#login-again .wrong")
 	b.fill("#login-again [name=username]", "test-viewer", "#login-again [name=password]", ledgetest.ConsolePassword)
-	b.click("#login-again button")
+	b.click("#login-again button[type=submit]")
 	b.see("#f-again-error") // of the form as it was entered
 	if at := b.path(); at != "/account/password" && at != "/account" {
 		t.Errorf("after the login: at %s", at)
@@ -121,7 +121,7 @@ func TestConsoleServerRestarts(t *testing.T) {
 	again := ledgetest.Start(t, p.Dir, "--console-port", port)
 	b.see("#login-again")
 	b.fill("#login-again [name=username]", "test-viewer", "#login-again [name=password]", ledgetest.ConsolePassword)
-	b.click("#login-again button")
+	b.click("#login-again button[type=submit]")
 	b.until(`document.getElementById("connection").hidden`)
 	again.AddDevice("after")
 	b.until(`document.querySelector("main").innerText.includes("after")`)

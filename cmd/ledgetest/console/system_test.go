@@ -3,11 +3,15 @@ package console
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 
+	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/services"
 	"ledge/cmd/ledgetest"
 	"ledge/domain"
@@ -83,5 +87,64 @@ func TestConsoleOverview(t *testing.T) {
 	c.Login(t, "test-poster", ledgetest.ConsolePassword)
 	if got := c.Get("/"); got.StatusCode != http.StatusOK || !strings.Contains(got.Text, "post values") || strings.Contains(got.Text, "hall") {
 		t.Errorf("a poster's overview: %s\n%s", got.Status, got.Text)
+	}
+}
+
+// TestConsoleRetention sets limits in the console. They hold at once, `ledge config` and the page tell their source, and the change is on
+// record with its author. The log is the truth: after a kill, with a file that is lost or older than the event, the limits still hold.
+func TestConsoleRetention(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	start := func() *ledgetest.Node { return ledgetest.Start(t, dir, "--readings-max-age", "30d") }
+	p := start()
+	for range 5 {
+		ledgetest.PostTo(p, "sample-numeric", "int", "text/plain", "1")
+	}
+	c := p.NewRole(t, domain.Admin)
+	file := filepath.Join(p.Dir, datadir.RetentionFile)
+	form := func(action, rules, age string) url.Values {
+		return url.Values{"action": {action}, "readings-retention": {rules}, "readings-max-age": {age}}
+	}
+	ledgetest.Want(c.Get("/system/retention"), t, http.StatusOK, "Leave empty for the value of the configuration: 30d.")
+	refused := c.Post("/system/retention", form("apply", "*.*.* count=none", ""))
+	ledgetest.Want(refused, t, http.StatusUnprocessableEntity, `id="f-readings-retention-error"`, "is no number of events")
+	preview := c.Post("/system/retention", form("preview", "*.*.* count=2", "60d"))
+	ledgetest.Want(preview, t, http.StatusOK, "*.*.* count=2: at most 3 events on the log", "Apply these limits")
+	if _, err := os.Stat(file); err == nil {
+		t.Error("a preview or a refusal has set limits")
+	}
+	ledgetest.Want(c.Post("/system/retention", form("apply", "*.*.* count=2", "60d")), t, http.StatusSeeOther)
+	ledgetest.Await(p, "the removal of three readings", func() bool {
+		return strings.Contains(p.Call(http.MethodGet, p.CoreData+"/api/v2/reading/all?limit=1", "", "").Body, `"totalCount":2`)
+	})
+	check := func(when string) {
+		t.Helper()
+		ledgetest.Want(c.Get("/system"), t, http.StatusOK, `>readings-max-age</th><td data-label="Value" class="mono">60d`)
+		if a := p.Call(http.MethodGet, p.CoreData+"/api/v2/config", "", ""); !strings.Contains(a.Body, `"readings-max-age":"60d"`) {
+			t.Errorf("%s: core-data has the settings %s", when, a.Body)
+		}
+		out, _, _ := ledgetest.Run(t, "config", "--changed", "--data-dir", p.Dir)
+		if want := `readings-max-age: "60d" # from ` + file; !strings.Contains(out, want) {
+			t.Errorf("%s: ledge config prints %s, want %s", when, out, want)
+		}
+	}
+	check("after the change")
+	if out, _, _ := ledgetest.Run(t, "log", "--data-dir", p.Dir, "--type", "retention.set"); !strings.Contains(out, "user:test-admin") {
+		t.Errorf("on record: %s", out)
+	}
+	for _, text := range []string{"", "readings-max-age: 1s\n"} { // the file is lost, or older than the event
+		p.Kill()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p = start()
+		c = p.NewRole(t, domain.Admin)
+		check("after a kill")
+	}
+	ledgetest.Want(p.NewRole(t, domain.Operator).Post("/system/retention", form("apply", "", "")), t, http.StatusForbidden)
+	ledgetest.Want(c.Post("/system/retention", form("apply", "", "")), t, http.StatusSeeOther)
+	ledgetest.Want(c.Get("/system"), t, http.StatusOK, `>readings-max-age</th><td data-label="Value" class="mono">30d`)
+	if _, err := os.Stat(file); err == nil {
+		t.Error("without limits of the console there is still a file")
 	}
 }

@@ -19,29 +19,29 @@ func TestConsoleUsers(t *testing.T) {
 	b := logIn(p, t, domain.Admin)
 	b.open("/users")
 	b.click("main .head a.button")
-	b.see("[action='/users'] button")
+	b.see("[action='/users'] button[type=submit]")
 	b.fill("#f-name", "anna", "#f-role", "viewer", "#f-new-password", "short")
-	b.click("[action='/users'] button")
+	b.click("[action='/users'] button[type=submit]")
 	b.see("#f-new-password-error")
 	if name := ask[string](b, `document.getElementById("f-name").value`); name != "anna" {
 		t.Errorf("after the refusal the name is %q", name)
 	}
 	b.fill("#f-new-password", ledgetest.ConsolePassword)
 	b.click("[name=mustChange]")
-	b.click("[action='/users'] button")
+	b.click("[action='/users'] button[type=submit]")
 	b.until(`document.querySelector(".notice")?.innerText.includes("added") && document.querySelector("#users").innerText.includes("anna")`)
 	anna := ledgetest.NewConsoleClient(p)
 	anna.Login(t, "anna", ledgetest.ConsolePassword)
 	b.click("a[href='/users/anna']")
 	b.until(`!!document.querySelector("[action='/users/anna/role']")`)
 	b.fill("#f-role", "auditor")
-	b.click("[action='/users/anna/role'] button")
+	b.click("[action='/users/anna/role'] button[type=submit]")
 	b.until(`document.querySelector(".notice")?.innerText.includes("auditor")`)
 	if got := anna.Get("/ledger"); got.StatusCode != http.StatusOK {
 		t.Errorf("the new role does not hold: %s", got.Status)
 	}
 	b.fill("#f-new-password", "another password")
-	b.click("[action='/users/anna/password'] button")
+	b.click("[action='/users/anna/password'] button[type=submit]")
 	b.until(`document.querySelector(".notice")?.innerText.includes("password")`)
 	if got := anna.Get("/ledger"); got.StatusCode != http.StatusSeeOther {
 		t.Errorf("after the new password the session goes on: %s", got.Status)
@@ -55,7 +55,7 @@ func TestConsoleUsers(t *testing.T) {
 
 	b.unfold("/tokens")
 	b.fill("#f-token-name", "robot", "#f-token-role", "viewer")
-	b.click("[action='/tokens'] button")
+	b.click("[action='/tokens'] button[type=submit]")
 	token := strings.TrimSpace(b.text(".secret"))
 	if got := p.Call(http.MethodGet, p.Metadata+"/api/v2/device/all", "", "", "Authorization", "Bearer "+token); got.Status != http.StatusOK {
 		t.Errorf("with the new token: %v", got)

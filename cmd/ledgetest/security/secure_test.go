@@ -312,18 +312,26 @@ func TestWelcome(t *testing.T) {
 		terminal.Close()
 	}
 	for _, test := range []struct {
-		flag, last string
-		wants      []string
+		flag, last  string
+		wants       []string
+		hasPassword bool
 	}{
-		{"--secure", "curl --cacert", []string{"ledge ca --data-dir DIR", "curl --cacert ledge-ca.pem https://", "DIR/admin-password", "console        https://"}},
-		{"", "The console is at", []string{"The console is at http://127.0.0.1:", "Log in as user admin with the password ", "DIR/admin-password"}},
+		{"--secure", "curl --cacert", []string{
+			"ledge ca --data-dir DIR", "curl --cacert ledge-ca.pem https://", "DIR/admin-password", "console        https://",
+		}, true},
+		{"", "The console is at", []string{
+			"The console is at http://127.0.0.1:", "Log in as user admin with the password ", "DIR/admin-password",
+		}, true},
+		{">" + os.DevNull, "msg=ready", []string{ // only the log has a terminal
+			"its password is in a file until it is changed", "file=DIR/admin-password",
+		}, false},
 	} {
 		dir := t.TempDir()
 		ctx, cancel := context.WithTimeout(t.Context(), ledgetest.Timeout)
 		defer cancel()
 		// exec: control-C would end a shell that waits for Ledge too, and dash then answers 130 for both.
-		cmd := exec.CommandContext(ctx, script, "-qec", "exec "+ledgetest.Binary+" serve "+test.flag+" "+
-			strings.Join(services.FreePorts("-1"), " ")+" --data-dir "+dir, os.DevNull)
+		cmd := exec.CommandContext(ctx, script, "-qec", "exec "+ledgetest.Binary+" serve "+
+			strings.Join(services.FreePorts("-1"), " ")+" --data-dir "+dir+" "+test.flag, os.DevNull)
 		keys, err := cmd.StdinPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -347,6 +355,10 @@ func TestWelcome(t *testing.T) {
 		}
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("after control-C: %v", err)
+		}
+		password := strings.TrimSpace(ledgetest.MustRead(t, filepath.Join(dir, "admin-password")))
+		if strings.Contains(text.String(), password) != test.hasPassword {
+			t.Errorf("%s: the password is shown: %v, want %v", test.flag, !test.hasPassword, test.hasPassword)
 		}
 		for _, want := range test.wants {
 			if want = strings.ReplaceAll(want, "DIR", dir); !strings.Contains(text.String(), want) {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -37,49 +36,6 @@ type Answer struct {
 // OK reports whether the service has done the request.
 func (a Answer) OK() bool { return a.Status < 300 }
 
-// Problems are the errors of single fields of a form. Their paths are below the entity, such as name or channels[0].host.
-type Problems []faults.Fault
-
-// Add notes an error of a field.
-func (p *Problems) Add(field, cure string) { *p = append(*p, faults.Fault{Path: field, Cure: cure}) }
-
-// belowEntity returns the problems of the faults of a request, whose paths are such as [0].device.name.
-func belowEntity(list []faults.Fault) (p Problems) {
-	for _, one := range list {
-		_, one.Path, _ = strings.Cut(strings.TrimLeft(one.Path, "[0123456789]."), ".")
-		p = append(p, one)
-	}
-	return p
-}
-
-// Of returns the errors of a field and of its parts; "" if there are none.
-func (p Problems) Of(field string) string {
-	var all []string
-	for _, one := range p {
-		if one.Path == field || strings.HasPrefix(one.Path, field+".") || strings.HasPrefix(one.Path, field+"[") {
-			all = append(all, textOf(one))
-		}
-	}
-	return strings.Join(all, "; ")
-}
-
-// Within reports whether there are errors, and each is of one of the fields. Then a page needs to show them beside the fields only.
-func (p Problems) Within(fields ...string) bool {
-	for _, one := range p {
-		if !slices.ContainsFunc(fields, func(field string) bool { return Problems{one}.Of(field) != "" }) {
-			return false
-		}
-	}
-	return len(p) > 0
-}
-
-func textOf(f faults.Fault) string {
-	if f.Value == "" {
-		return f.Cure
-	}
-	return f.Value + ": " + f.Cure
-}
-
 // Call sends a request to a service in the name of the user, and reads the whole answer. body may be nil, bytes
 // or a reader; anything else is sent as JSON. header has pairs of names and values.
 func (s *Site) Call(c *gin.Context, service, method, path string, body any, header ...string) Answer {
@@ -99,7 +55,7 @@ func (s *Site) Call(c *gin.Context, service, method, path string, body any, head
 		return Answer{Status: http.StatusInternalServerError, Message: message}
 	}
 	a.read()
-	a.Problems = belowEntity(notes.Faults)
+	a.Problems = belowEntity(notes.Fields)
 	return a
 }
 

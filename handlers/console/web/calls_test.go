@@ -30,8 +30,10 @@ func TestProblemsOfFields(t *testing.T) {
 	if a.OK() || a.Status != 400 || a.Message != err.Message {
 		t.Fatalf("got %+v", a)
 	}
-	for field, want := range map[string]string{"name": "a b: use only letters", "protocols": "give one", "description": ""} {
-		if got := a.Problems.Of(field); got != want {
+	for field, want := range map[string]string{
+		"name": `Name "a b" has a space; use only letters.`, "protocols": "Protocols (rest) is missing; give one.", "description": "",
+	} {
+		if got := a.Problems.Of(field, upperFirst(field)); got != want {
 			t.Errorf("%s: %q, want %q", field, got, want)
 		}
 	}
@@ -47,7 +49,7 @@ func TestFieldOfRefusal(t *testing.T) {
 		s := fixture(t, func(w http.ResponseWriter, r *http.Request) { refuseElement(w, r, err) })
 		a := s.Call(testContext(t, s), metadataService, http.MethodPost, "/api/v2/device", []any{})
 		for _, name := range []string{"name", "profileName", "serviceName"} {
-			if got, want := a.Problems.Of(name) == err.Message, name == field; got != want {
+			if got, want := a.Problems.Of(name, "X") == Sentence(err.Message), name == field; got != want {
 				t.Errorf("%v: beside %s: %v, want %v", err, name, got, want)
 			}
 		}

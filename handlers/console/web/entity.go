@@ -171,10 +171,13 @@ func (e Entity[S]) showForm(c *gin.Context, status int, message string, f *Form,
 
 func (e Entity[S]) save(c *gin.Context, method, old, verb string) error {
 	f := e.Inputs.Read(c, old)
-	a := e.ChangeOne(c, e.Service, method, API+"/"+e.API, e.Key, e.Inputs.Values(f, nil), f.Revision)
+	fields := e.Inputs.Values(f, nil)
+	if len(f.Problems) > 0 {
+		return e.showForm(c, http.StatusUnprocessableEntity, f.RefuseProblems(e.Inputs.Labels()), f, nil)
+	}
+	a := e.ChangeOne(c, e.Service, method, API+"/"+e.API, e.Key, fields, f.Revision)
 	if !a.OK() {
-		f.Problems = a.Problems
-		return e.showForm(c, a.Status, a.Message, f, nil)
+		return e.showForm(c, a.Status, f.Refuse(a, e.Inputs.Labels()), f, nil)
 	}
 	return e.Done(c, e.Path+"/"+url.PathEscape(f.Texts["name"]), "The %s is %s.", e.One, verb)
 }

@@ -3,7 +3,6 @@ package web
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -49,9 +48,6 @@ type Form struct {
 
 // New reports whether the form adds an entity.
 func (f *Form) New() bool { return f.Old == "" }
-
-// Marked reports whether there are errors, and each is beside a field. Then the page needs no other message.
-func (f *Form) Marked() bool { return f.Problems.Within(slices.Collect(maps.Keys(f.Texts))...) }
 
 // MoreOpen reports whether a field that is shown on demand has an error.
 func (f *Form) MoreOpen() bool {
@@ -106,6 +102,14 @@ func (list Inputs[S]) FormOf(s *S, name string, revision uint64) *Form {
 	return f
 }
 
+// Labels returns the labels of the inputs, by the fields that their errors are about.
+func (list Inputs[S]) Labels() (labels Labels) {
+	for _, one := range list {
+		labels = append(labels, Label{cmp.Or(one.Path, one.Name), one.Label})
+	}
+	return labels
+}
+
 // Values returns the fields of the request of a form. It notes a problem for each text that cannot be read.
 func (list Inputs[S]) Values(f *Form, hold func(bytes int64) error) map[string]any {
 	fields := map[string]any{}
@@ -119,6 +123,9 @@ func (list Inputs[S]) Values(f *Form, hold func(bytes int64) error) map[string]a
 			continue
 		}
 		value := parseField(fieldOf(*new(S), one.Name), text)
+		if value == nil && text != "" {
+			f.Problems.Add(cmp.Or(one.Path, one.Name), fmt.Sprintf("Write a whole number, such as 3, in place of %.40q.", text))
+		}
 		list, isList := value.([]string)
 		if empty := value == "" || isList && len(list) == 0; value == nil || empty && one.Optional {
 			continue
@@ -136,7 +143,7 @@ func (list Inputs[S]) Show(f *Form) {
 		}
 		field, path := one.Field, cmp.Or(one.Path, one.Name)
 		field.Type = cmp.Or(field.Type, "text")
-		if field.Value, field.Error = f.Texts[one.Name], f.Problems.Of(path); field.Type == "password" {
+		if field.Value, field.Error = f.Texts[one.Name], f.Problems.Of(path, one.Label); field.Type == "password" {
 			field.Value = ""
 		}
 		f.Fields = append(f.Fields, field)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strings"
@@ -81,6 +82,9 @@ func (s loginPages) logout(c *gin.Context) error {
 	return s.Redirect(c, "/login")
 }
 
+// PasswordHint says how a new password must be.
+const PasswordHint = "At least 10 characters; several words are easy to remember and hard to guess."
+
 // accountForm has the errors of a change of one's own password.
 type accountForm struct {
 	Old, New, Again string
@@ -101,7 +105,8 @@ func (s loginPages) changePassword(c *gin.Context) error {
 	}
 	if err := s.Accounts.SetPassword(c.Request.Context(), "user:"+u.Name, u.Name, c.PostForm("new"), false); err != nil {
 		return s.Refuse(c, err, func(message string) error {
-			return s.Show(c, http.StatusUnprocessableEntity, "account", Page{Title: "My account", Data: accountForm{New: message}})
+			says := cmp.Or(ProblemsOf(err).Of("password", "New password"), Sentence(message))
+			return s.Show(c, http.StatusUnprocessableEntity, "account", Page{Title: "My account", Data: accountForm{New: says}})
 		})
 	}
 	u, _ = s.Accounts.User(u.Name)
@@ -126,7 +131,7 @@ func (s loginPages) checkNewPassword(c *gin.Context, u domain.User) (wrong accou
 	switch domain.CodeOf(err) {
 	case domain.Unauthenticated, domain.Invalid, domain.TooMany:
 		if err != nil {
-			return accountForm{Old: err.Error()}, nil //nolint:nilerr // it is what is wrong with the field
+			return accountForm{Old: Sentence(err.Error())}, nil
 		}
 	}
 	return wrong, err

@@ -72,37 +72,51 @@ type Page struct {
 	At      string
 	User    domain.User
 	Path    string // of the request, with its query
-	Menu    []menuEntry
+	Unsaved bool   // the page shows a form again whose input is not saved
+	Menu    []menuGroup
 	Message string // what is wrong with the request as a whole
 	Notice  string // what the request before has done
 	Left    string // what the page leaves out of the entity that it shows
 	Version string
+	Node    string // the name of the node; empty if it has none
 	Data    any
 }
 
 // May reports whether the user has a right, such as "change".
 func (p Page) May(right string) bool { return p.User.Role.May(domain.Right(right)) }
 
-// MenuItem is a page in the menu, with the right that it needs.
+// MenuItem is a page in the menu, with the right that it needs. Icon is the name of its picture; see the template icon. Group is the title
+// of its group, which has the pages with that title that follow each other.
 type MenuItem struct {
-	Path, Label string
-	Right       domain.Right
+	Path, Label, Icon, Group string
+	Right                    domain.Right
+}
+
+// menuGroup are pages of the menu with one title, which may be empty.
+type menuGroup struct {
+	Title   string
+	Entries []menuEntry
 }
 
 type menuEntry struct {
-	Path, Label string
-	Current     bool
+	Path, Label, Icon string
+	Current           bool
 }
 
 // menuOf returns the menu of a role, on the page at a path.
-func menuOf(items []MenuItem, role domain.Role, at string) (entries []menuEntry) {
+func menuOf(items []MenuItem, role domain.Role, at string) (groups []menuGroup) {
 	for _, m := range items {
-		if role.May(m.Right) {
-			current := at == m.Path || m.Path != "/" && strings.HasPrefix(at, m.Path+"/")
-			entries = append(entries, menuEntry{m.Path, m.Label, current})
+		if !role.May(m.Right) {
+			continue
 		}
+		if n := len(groups); n == 0 || groups[n-1].Title != m.Group {
+			groups = append(groups, menuGroup{Title: m.Group})
+		}
+		current := at == m.Path || m.Path != "/" && strings.HasPrefix(at, m.Path+"/")
+		last := &groups[len(groups)-1]
+		last.Entries = append(last.Entries, menuEntry{m.Path, m.Label, m.Icon, current})
 	}
-	return entries
+	return groups
 }
 
 // Show answers with a page. name is that of its template. It returns an error, as the other answers
@@ -118,6 +132,7 @@ func (s *Site) Show(c *gin.Context, status int, name string, p Page) error {
 	}
 	p.At, p.Message = c.GetString("at"), Sentence(p.Message)
 	p.User, p.Path, p.Version = u, c.Request.URL.RequestURI(), s.Version
+	p.Node, p.Unsaved = s.Node, c.Request.Method == http.MethodPost
 	if known && !u.MustChange {
 		p.Menu = menuOf(s.Menu, u.Role, c.Request.URL.Path)
 	}
@@ -195,7 +210,7 @@ func Sentence(message string) string {
 	}
 	first, size := utf8.DecodeRuneInString(message)
 	message = string(unicode.ToUpper(first)) + message[size:]
-	if !strings.ContainsAny(message[len(message)-1:], ".!?:)>") {
+	if !strings.ContainsAny(message[len(message)-1:], ".!?:)>=") {
 		message += "."
 	}
 	return message

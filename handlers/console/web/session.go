@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -36,18 +37,21 @@ type Sessions struct {
 	accounts Accounts
 }
 
-// newSessions returns the sessions of the users of accounts. They call ended when a session was removed.
-func newSessions(idle time.Duration, tls bool, accounts Accounts, ended func()) *Sessions {
-	m := scs.New()
+// newSessions returns the sessions of the users of a site. They call ended when a session was removed.
+func newSessions(o Options, ended func()) *Sessions {
+	m, idle := scs.New(), cmp.Or(o.Idle, 8*time.Hour) // a shift
 	m.Store = &sessionStore{idle: idle, ended: ended, sessions: map[string]storedSession{}}
 	m.IdleTimeout, m.Lifetime = idle, longestSession
 	m.HashTokenInStore = true
-	m.Cookie.Name, m.Cookie.Secure, m.Cookie.Persist = cookieName, tls, false
+	m.Cookie.Name, m.Cookie.Secure, m.Cookie.Persist = cookieName, o.TLS, false
 	m.Cookie.HttpOnly, m.Cookie.SameSite, m.Cookie.Path = true, http.SameSiteStrictMode, "/"
-	if tls {
+	if o.TLS {
 		m.Cookie.Name = secureCookieName
 	}
-	return &Sessions{m, accounts}
+	if o.Cookie != "" {
+		m.Cookie.Name += "-" + o.Cookie
+	}
+	return &Sessions{m, o.Accounts}
 }
 
 // IsLive reports whether a page loads a part anew by itself. Such a request does not extend the session, and it does not consume a notice.

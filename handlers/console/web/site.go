@@ -6,7 +6,6 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"html/template"
 	"io/fs"
@@ -45,6 +44,9 @@ type Options struct {
 	Idle time.Duration
 	// TLS says that browsers reach the site over TLS only.
 	TLS bool
+	// Node is the name of the node, for the title and the header of each page. Cookie ends the name of the session's cookie: browsers send
+	// a cookie to all ports of a host, so two nodes need two names.
+	Node, Cookie string
 	// Menu are the pages in the menu.
 	Menu []MenuItem
 	// Templates has a template for each page, beside those of the kit; nil: there are no other pages.
@@ -80,7 +82,7 @@ func New(o Options) *Site {
 		Bodies: handlers.NewBodies(o.Options), answers: handlers.NewAnswers(o.Options),
 	}
 	s.handler = handlers.Deadlines(o.Options, s.engine)
-	s.Sessions = newSessions(cmp.Or(o.Idle, 8*time.Hour), o.TLS, o.Accounts, s.live.recheck) // a shift
+	s.Sessions = newSessions(o, s.live.recheck)
 	s.engine.HandleMethodNotAllowed = true
 	s.engine.ForwardedByClientIP = false
 	g := gate{s}
