@@ -388,7 +388,7 @@ func TestConsoleJump(t *testing.T) {
 	b.until(`document.getElementById("jump-text").getAttribute("aria-activedescendant") === "jump-1"`)
 	b.see("#jump-1[aria-selected=true]")
 	press("\r")
-	b.until(`location.pathname === "/devices/gate-1"`)
+	b.until(`location.pathname === "/devices/gate-1" && document.readyState === "complete"`)
 	slash := `document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "/", bubbles: true, cancelable: true}))`
 	if ask[bool](b, slash) || !ask[bool](b, `document.getElementById("jump").open`) {
 		t.Error("the key / does not open the box, or is typed into it")
