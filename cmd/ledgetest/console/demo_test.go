@@ -104,7 +104,7 @@ func TestConsolePictures(t *testing.T) {
 	if os.Getenv("TEST_LEDGE_PICTURES") == "" {
 		t.Skip("no pictures are wanted: set TEST_LEDGE_PICTURES to a folder for them")
 	}
-	p := ledgetest.Start(t, t.TempDir())
+	p := ledgetest.Start(t, t.TempDir(), "--node-name", "hall-2")
 	fillConsole(p, t)
 	b := logIn(p, t, domain.Admin)
 	b.until(`document.querySelector("#overview").innerText.includes("connection refused")`)

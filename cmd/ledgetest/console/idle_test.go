@@ -2,6 +2,7 @@ package console
 
 import (
 	"bufio"
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -164,4 +165,34 @@ func TestConsoleLiveConnections(t *testing.T) {
 		t.Errorf("a page is told twice, of %q", topic)
 	default:
 	}
+}
+
+// TestConsoleTooManyPages opens as many pages as there may be. One more says so, and not that the server is away. It shows changes when
+// others are closed.
+func TestConsoleTooManyPages(t *testing.T) {
+	t.Parallel()
+	p := ledgetest.Start(t, t.TempDir())
+	b, c := logIn(p, t, domain.Viewer), p.NewRole(t, domain.Viewer)
+	b.open("/system") // which has no live part
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	for n, status := 0, http.StatusOK; status == http.StatusOK; n++ {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Base+"/live?devices=", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.AddCookie(c.Cookie)
+		resp, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil || n > 300 {
+			t.Fatal(n, err)
+		}
+		defer resp.Body.Close()
+		status = resp.StatusCode
+	}
+	b.open("/devices")
+	b.until(`document.getElementById("connection").textContent.startsWith("Too many pages")`)
+	end()
+	b.until(`document.getElementById("connection").hidden`)
+	p.AddDevice("gate-1")
+	b.until(`document.querySelector("main").innerText.includes("gate-1")`)
 }

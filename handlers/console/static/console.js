@@ -57,19 +57,22 @@
       if (lost) { lost = false; banner(""); }
     };
     source.onerror = function () {
-      var gone = source && source.readyState === EventSource.CLOSED;
+      var refused = source && source.readyState === EventSource.CLOSED;
       lost = true;
-      banner("The server does not answer. This page connects again by itself.");
-      if (!gone) { return; }
+      if (!refused) { banner("The server does not answer. This page connects again by itself."); return; }
       source = null;
-      retry = setTimeout(function () {
-        fetch("/live?", { headers: { Accept: "text/event-stream" } }).then(function (r) {
-          if (r.body) { r.body.cancel(); }
-          if (r.status === 401) { banner(""); askForLogin(null); return; }
-          connect();
-        }, connect);
-      }, 2000);
+      askWhy();
     };
+  }
+
+  // askWhy asks why the server has refused a connection, because an EventSource does not tell.
+  function askWhy() {
+    fetch("/live?", { headers: { Accept: "text/event-stream" } }).then(function (r) {
+      if (r.body) { r.body.cancel(); }
+      if (r.status === 401) { banner(""); askForLogin(null); return; }
+      if (r.status === 503) { banner("Too many pages of the console are open. This one does not show changes until others are closed."); }
+      retry = setTimeout(r.status === 503 ? askWhy : connect, 2000);
+    }, function () { retry = setTimeout(connect, 2000); });
   }
 
   document.addEventListener("visibilitychange", function () {
