@@ -154,17 +154,17 @@ func TestEdgeXDataClients(t *testing.T) {
 func TestAggregates(t *testing.T) {
 	dir := t.TempDir()
 	p := ledgetest.Start(t, dir)
-	const first, values = 1_700_000_000_000_000_000, 2400 // one each second, which is 1 to 2400
+	const first, values = int64(1_700_000_000_000_000_000), 2400 // one each second, which is 1 to 2400
 	ids := []string{"00000000-0000-7000-8000-000000000001", "00000000-0000-7000-8000-000000000002", "00000000-0000-7000-8000-000000000003"}
 	for e, id := range ids {
 		var readings []string
 		for i := e * values / 3; i < (e+1)*values/3; i++ {
 			readings = append(readings, fmt.Sprintf(
 				`{"origin":%d,"deviceName":"meter","profileName":"m","resourceName":"power","valueType":"Int16","value":"%d"}`,
-				first+i*1_000_000_000, i+1))
+				first+int64(i)*1_000_000_000, i+1))
 		}
 		body := fmt.Sprintf(`{"apiVersion":"v2","event":{"apiVersion":"v2","id":%q,"deviceName":"meter","profileName":"m",`+
-			`"sourceName":"power","origin":%d,"readings":[%s]}}`, id, first+e, strings.Join(readings, ","))
+			`"sourceName":"power","origin":%d,"readings":[%s]}}`, id, first+int64(e), strings.Join(readings, ","))
 		a := p.Call(http.MethodPost, p.CoreData+"/api/v2/event/m/meter/power", "application/json", body)
 		if a.Status != http.StatusCreated {
 			t.Fatalf("got %d %s", a.Status, a.Body)
