@@ -19,7 +19,7 @@ type State struct {
 	Users         Table[User]
 	Tokens        Table[Token]
 
-	// IDs maps "<entity>/<id>" to the entity's name, "command/<device>" to the sequence of the last event of the device's commands, and
+	// IDs maps "<entity>/<id>" to the entity's name, "command/<device>" to the sequence of the last event of the device's commands,
 	// "open/<sequence>" to the device of a command that was sent and has no outcome on record, and "retention/<setting>" to the value of a
 	// setting of retention that an administrator has set.
 	IDs Table[string]

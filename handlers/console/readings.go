@@ -62,6 +62,9 @@ func (d readingsData) CSV() template.URL {
 	return web.Address("/readings/csv", q, "", "")
 }
 
+// CSVLabel is the text of the link.
+func (d readingsData) CSVLabel() string { return web.ExportLabel(d.Total) }
+
 // Get returns a filter.
 func (d readingsData) Get(name string) string { return d.Query.Get(name) }
 
@@ -172,8 +175,8 @@ func (d readingsData) Beyond() string {
 }
 
 const (
-	// mostExported is how many readings a file has, exportedAtOnce how many of them core-data is asked for at a time: its largest page.
-	mostExported, exportedAtOnce = 100_000, 1000
+	// exportedAtOnce is how many readings core-data is asked for at a time: its largest page.
+	exportedAtOnce = 1000
 	// byteOrderMark has spreadsheets read a file as UTF-8.
 	byteOrderMark = "\ufeff"
 )
@@ -191,7 +194,7 @@ func (s readingPages) serveCSV(c *gin.Context) error {
 	path := exportPath(web.FilterText(c, "device"), web.FilterText(c, "resource"), period)
 	out := &exported{ResponseWriter: c.Writer, header: http.Header{}}
 	accept := "text/csv"
-	for offset := 0; offset < mostExported; offset += exportedAtOnce {
+	for offset := 0; offset < web.MostExported; offset += exportedAtOnce {
 		out.status, out.page = 0, 0
 		page := fmt.Sprintf("?offset=%d&limit=%d", offset, exportedAtOnce)
 		if err := s.ForwardTo(c, out, dataService, http.MethodGet, path+page, "Accept", accept); err != nil {

@@ -123,13 +123,19 @@ func (a *answer) readingsOf(d domain.DataEvent, i int) (list []domain.Reading, t
 	return list, true
 }
 
-// reading writes a reading, unless its value is gone meanwhile.
-func (a *answer) reading(r domain.Reading) {
+// openValue opens the value of a reading; ok is false if it is gone meanwhile, or if the answer has failed.
+func (a *answer) openValue(r domain.Reading) (value io.ReadSeekCloser, ok bool) {
 	value, ok, err := a.values.open(r)
 	if err != nil {
 		a.Fail(err)
 	}
-	if !ok || err != nil {
+	return value, ok && err == nil
+}
+
+// reading writes a reading, unless its value is gone meanwhile.
+func (a *answer) reading(r domain.Reading) {
+	value, ok := a.openValue(r)
+	if !ok {
 		return
 	}
 	defer value.Close()

@@ -66,11 +66,8 @@ func (a *answer) appendReading(r domain.Reading) {
 		a.appendCSV(func(dst []byte) []byte { return csvtext.AppendRow(cells(dst, before...), behind...) })
 		return
 	}
-	value, ok, err := a.values.open(r)
-	if err != nil {
-		a.Fail(err)
-	}
-	if !ok || err != nil {
+	value, ok := a.openValue(r)
+	if !ok {
 		return
 	}
 	defer value.Close()

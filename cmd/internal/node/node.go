@@ -19,7 +19,6 @@ import (
 	"ledge/domain/history"
 	"ledge/projections"
 	"ledge/store"
-	"ledge/store/osfile"
 )
 
 // Node is the log of a data folder with the state that is folded from it.
@@ -32,7 +31,7 @@ type Node struct {
 	Failed                           chan error                 // holds why the state cannot be used any more
 	why                              atomic.Pointer[exit.Error] // the same
 	closers                          []func() error
-	free                             func(dir string) (uint64, error) // see Options.FreeBytes
+	Room                             *datadir.Room // that is left for its files
 }
 
 // Part is one stream: its log, the state that is folded from it, and the appender that records on it.
@@ -84,9 +83,8 @@ type Options struct {
 	Messages             bool                                 // whether followers of the logs need messages, see store.AppenderOptions
 	Folding              func(file string, done, total int64) // is told how many events of a fold are done; nil: the log and systemd are told
 	Now                  func() time.Time                     // the clock; nil: the clock of the machine
-	// FreeBytes tells how many bytes a folder of the node may still take; nil asks the operating system, see datadir.Room.
-	FreeBytes func(dir string) (uint64, error)
-	Logger    *slog.Logger
+	MaxBytes             int64                                // that the data folder may take; 0 for no limit
+	Logger               *slog.Logger
 }
 
 // Open opens the log and brings its projections up to it. The caller has the lock of the data folder.
@@ -97,10 +95,7 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.FreeBytes == nil {
-		o.FreeBytes = osfile.FreeBytes
-	}
-	n := &Node{Logger: o.Logger, Now: o.Now, Failed: make(chan error, 1), free: o.FreeBytes}
+	n := &Node{Logger: o.Logger, Now: o.Now, Failed: make(chan error, 1), Room: datadir.NewRoom(o.Paths.Data, uint64(o.MaxBytes))}
 	if err := n.open(ctx, o); err != nil {
 		_ = n.Close()
 		return nil, n.stateCause(err)
@@ -193,7 +188,7 @@ func (n *Node) freeBytes(dir string) (uint64, error) {
 	if slices.ContainsFunc(n.Parts(), stalled) {
 		return 0, nil
 	}
-	return n.free(dir)
+	return n.Room.Free(dir)
 }
 
 func (n *Node) onClose(f func() error) { n.closers = append(n.closers, f) }

@@ -37,21 +37,27 @@ func (m maxBytes) keep(ctx context.Context) error {
 
 // over returns the blocks of the log, and by how many bytes the limit is exceeded.
 func (m maxBytes) over(ctx context.Context) (blocks []store.BlockUse, over int64, err error) {
-	if blocks, err = m.Log.Blocks(); err != nil {
-		return nil, 0, err
+	blocks, size, err := m.size()
+	if err == nil && m.values != nil && size > int64(m.bytes) {
+		// Before anything goes: do the payload files still exist, and does anybody refer to them?
+		if _, err = m.values.collect(ctx); err == nil {
+			blocks, size, err = m.size()
+		}
 	}
-	over = -int64(m.bytes)
+	return blocks, size - int64(m.bytes), err
+}
+
+// size returns the blocks of the log, and the bytes that count for a limit: all blocks but the last one, and the payload files.
+func (s stream) size() (blocks []store.BlockUse, sum int64, err error) {
+	blocks, err = s.Log.Blocks()
 	for _, one := range blocks[:max(0, len(blocks)-1)] {
-		over += one.Bytes
+		sum += one.Bytes
 	}
-	if m.values == nil {
-		return blocks, over, nil
+	if err != nil || s.values == nil {
+		return blocks, sum, err
 	}
-	use, err := m.values.payloads.Use()
-	if err == nil && over+use.Bytes > 0 { // before anything goes: do these files still exist, and does anybody refer to them?
-		use, err = m.values.collect(ctx)
-	}
-	return blocks, over + use.Bytes, err
+	use, err := s.values.payloads.Use()
+	return blocks, sum + use.Bytes, err
 }
 
 // free frees some bytes: the first block with all that belongs to it, or only the oldest events of that block if they have payload

@@ -30,7 +30,7 @@ func (r *Remover) Preview(ctx context.Context, o Options) (list []Going, err err
 			return
 		}
 		var n int64
-		if n, err = s.size(); n > most {
+		if _, n, err = s.size(); n > most {
 			list = append(list, Going{Limit: limit, Bytes: n - most})
 		}
 	}
@@ -69,17 +69,4 @@ func (s stream) countOlder(ctx context.Context, age time.Duration) (int64, error
 		return int64(end - first), nil
 	}
 	return 0, err
-}
-
-// size returns the bytes that count for a limit: all blocks but the last one, and the payload files.
-func (s stream) size() (sum int64, err error) {
-	blocks, err := s.Log.Blocks()
-	for _, one := range blocks[:max(0, len(blocks)-1)] {
-		sum += one.Bytes
-	}
-	if err != nil || s.values == nil {
-		return sum, err
-	}
-	use, err := s.values.payloads.Use()
-	return sum + use.Bytes, err
 }

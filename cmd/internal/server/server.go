@@ -80,8 +80,7 @@ type Server struct {
 	admin         *admin.Socket // nil if this system has none
 	instance      string        // id of this run, in the header that ends loops
 	meters        *metrics.Meters
-	room          *datadir.Room      // that is left for the node
-	forecast      *datadir.Forecast  // of these
+	forecast      *datadir.Forecast  // of the free disk space
 	bus           *bus.Bus           // the NATS server for clients; nil if it is off
 	messagePorts  map[string]string  // the addresses at which the bus listens for clients of redis and mqtt
 	readings      *edgex.Readings    // of EdgeX's message bus; nil without a bus
@@ -289,12 +288,12 @@ func (p *Server) seed(ctx context.Context) error {
 
 func (p *Server) openPayloads() (err error) {
 	p.payloads, err = payloads.Open(p.Config.Paths().Payloads(), payloads.Options{
-		ReserveBytes: int64(p.Config.ReadingsReserve()), FreeBytes: p.room.Free,
+		ReserveBytes: int64(p.Config.ReadingsReserve()), FreeBytes: p.Node.Room.Free,
 	})
 	if err != nil {
 		return exit.With(exit.Folder, err)
 	}
-	p.room.AddValues(p.Config.Paths().Payloads(), p.payloads.Bytes)
+	p.Node.Room.AddValues(p.Config.Paths().Payloads(), p.payloads.Bytes)
 	if err := datadir.MakePrivate(p.Config.Paths().Payloads()); err != nil {
 		p.Logger.Warn("other users of this machine may read the payloads: the mode of their folder cannot be changed", "error", err)
 	}

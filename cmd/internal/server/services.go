@@ -98,7 +98,7 @@ func checkReadings(p *Server) error {
 		return err
 	}
 	dir := p.Config.Paths().Payloads()
-	if free, err := p.room.Free(dir); err == nil && free < uint64(p.Config.ReadingsReserve()) {
+	if free, err := p.Node.Room.Free(dir); err == nil && free < uint64(p.Config.ReadingsReserve()) {
 		return domain.Errorf(domain.Full, "the disk is full: %d bytes are free in %s, and the reserve for readings is %s, four times the setting disk-reserve; free some space, lower the reserve, or raise max-bytes if it is set", free, dir, p.Config.ReadingsReserve())
 	}
 	return nil

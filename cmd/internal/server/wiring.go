@@ -10,7 +10,6 @@ import (
 	"ledge/bridge"
 	"ledge/cmd/internal/channels"
 	"ledge/cmd/internal/config"
-	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/metrics"
 	"ledge/cmd/internal/node"
 	"ledge/cmd/internal/retention"
@@ -22,7 +21,7 @@ import (
 func NodeOptions(c *config.Config, logger *slog.Logger) node.Options {
 	return node.Options{
 		Paths: c.Paths(), ReserveBytes: int64(c.DiskReserve), ReadingsReserveBytes: int64(c.ReadingsReserve()), Logger: logger,
-		FreeBytes: datadir.NewRoom(c.DataDir, uint64(c.MaxBytes)).Free,
+		MaxBytes: int64(c.MaxBytes),
 	}
 }
 
@@ -41,8 +40,6 @@ func (p *Server) openData(ctx context.Context) (err error) {
 	c := p.Config
 	o := NodeOptions(c, p.Logger)
 	o.Folding, o.Now = p.Fold.Folding, p.Now
-	p.room = datadir.NewRoom(c.DataDir, uint64(c.MaxBytes))
-	o.FreeBytes = p.room.Free
 	natsOptions := p.busOptions()
 	o.Messages = true // for the bus, and for streams of events
 	if natsOptions != nil {

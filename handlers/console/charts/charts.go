@@ -77,18 +77,22 @@ type spanLink struct {
 	Current bool
 }
 
-// spans are the times to choose from; 0 is all.
-var spans = []struct {
+// spanOfTime is a time until now.
+type spanOfTime struct {
 	name, label string
-	length      time.Duration
-}{
+	length      time.Duration // 0 is all
+}
+
+// spans are the times to choose from.
+var spans = []spanOfTime{
 	{"1h", "1 hour", time.Hour},
 	{"24h", "24 hours", 24 * time.Hour},
 	{"7d", "7 days", 7 * 24 * time.Hour},
 	{"all", "All", 0},
 }
 
-const usualSpan = "24h"
+// usualSpan is the index of the one that is shown without a choice.
+const usualSpan = 1
 
 func (s Pages) showCharts(c *gin.Context) error {
 	d := &pageData{Period: web.PeriodOf(c)}
@@ -179,16 +183,13 @@ func (d *pageData) setTime(span string, now time.Time) {
 		}
 		return
 	}
-	d.Span = usualSpan
-	for _, o := range spans {
-		if o.name == span {
-			d.Span = span
-		}
+	i := slices.IndexFunc(spans, func(o spanOfTime) bool { return o.name == span })
+	if i < 0 {
+		i = usualSpan
 	}
-	for _, o := range spans {
-		if o.name == d.Span && o.length > 0 {
-			d.from = now.Add(-o.length).UnixNano()
-		}
+	d.Span = spans[i].name
+	if length := spans[i].length; length > 0 {
+		d.from = now.Add(-length).UnixNano()
 	}
 }
 
@@ -196,21 +197,18 @@ func (d *pageData) setTime(span string, now time.Time) {
 func (d *pageData) makeLinks(names []string) {
 	for _, o := range spans {
 		q := url.Values{"resource": names, "span": {o.name}}
-		d.Spans = append(d.Spans, spanLink{o.label, d.addressOf("/chart?" + q.Encode()), o.name == d.Span})
+		d.Spans = append(d.Spans, spanLink{o.label, d.Link("/chart?" + q.Encode()), o.name == d.Span})
 	}
 }
 
-// Link is an address below the page of the device.
-func (d *pageData) Link(below string) template.URL { return d.addressOf(below) }
-
-// addressOf returns an address below the page of the device; below is encoded.
-func (d *pageData) addressOf(below string) template.URL {
+// Link is an address below the page of the device; below is encoded.
+func (d *pageData) Link(below string) template.URL {
 	return template.URL("/devices/" + url.PathEscape(d.Device) + below) //nolint:gosec // escaped
 }
 
 // Detail is the address of the same charts of another time, without the time.
 func (d *pageData) Detail() template.URL {
-	return d.addressOf("/chart?" + url.Values{"resource": d.chosenNames()}.Encode())
+	return d.Link("/chart?" + url.Values{"resource": d.chosenNames()}.Encode())
 }
 
 // setAxis gives all charts the same first and last time. With open ends these are those of the values.
@@ -271,6 +269,9 @@ func (c *chart) Shown() int { return c.Total - c.Others }
 func (c *chart) CSV() template.URL {
 	return template.URL("/readings/csv?" + c.csv.Encode()) //nolint:gosec // encoded
 }
+
+// CSVLabel is the text of the link.
+func (c *chart) CSVLabel() string { return web.ExportLabel(c.Total) }
 
 // fillChart reads the points of a chart.
 func (s Pages) fillChart(c *gin.Context, one *chart, from, to int64) error {

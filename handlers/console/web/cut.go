@@ -147,3 +147,14 @@ func Beginning(text string, most int) string {
 	}
 	return CutText(text, most)
 }
+
+// MostExported is how many readings a file of CSV has at most, the newest ones.
+const MostExported = 100_000
+
+// ExportLabel is the text of a link to readings as CSV. It says so if the file leaves some out.
+func ExportLabel(readings int) string {
+	if readings > MostExported {
+		return "CSV of the newest 100,000"
+	}
+	return "CSV"
+}

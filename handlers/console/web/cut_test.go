@@ -59,3 +59,11 @@ func TestCutRoom(t *testing.T) {
 		t.Errorf("%d bytes, %s, %v", len(text), k.Note("/x"), err)
 	}
 }
+
+func TestExportLabel(t *testing.T) {
+	for readings, want := range map[int]string{0: "CSV", MostExported: "CSV", MostExported + 1: "CSV of the newest 100,000"} {
+		if got := ExportLabel(readings); got != want {
+			t.Errorf("%d readings: got %q, want %q", readings, got, want)
+		}
+	}
+}
