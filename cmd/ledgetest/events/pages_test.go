@@ -176,20 +176,21 @@ func TestArchivedEvents(t *testing.T) {
 	}
 }
 
-// TestDamagedEvents damages an event under a running server, and asks for it: on a page, by the entity, and by the sequence. Each server
-// may stop at the first answer.
+// TestDamagedEvents damages an event under a running server, and asks for it: on a page, by the entity, by the sequence, in the history of
+// its device, and for the device and the list as of an event before it. Each server may stop at the first answer.
 func TestDamagedEvents(t *testing.T) {
 	t.Parallel()
-	for _, query := range []string{"?limit=-1", "?limit=-1&entity=device&name=cam-1", "/%d"} {
+	for _, query := range []string{
+		"ledger/event?limit=-1", "ledger/event?limit=-1&entity=device&name=cam-1", "ledger/event/DAMAGED", "ledger/history/device/cam-1?limit=-1",
+		"device/name/cam-1?asOf=BEFORE", "device/all?asOf=BEFORE",
+	} {
 		p := ledgetest.Start(t, t.TempDir())
 		p.AddDevice("cam-1")
 		for i := range 20 {
 			ledgetest.DescribeDevice(p, "cam-1", fmt.Sprint("description ", i, strings.Repeat("x", 1000)))
 		}
 		last := readPage(p, "limit=1").Last
-		if strings.Contains(query, "%d") {
-			query = fmt.Sprintf(query, last-9)
-		}
+		query = strings.NewReplacer("DAMAGED", fmt.Sprint(last-9), "BEFORE", fmt.Sprint(last-15)).Replace(query)
 		ledgetest.Alter(t, ledgetest.Block(p.Dir, "LEDGE_EVENTS", "1"), func(b []byte) []byte {
 			at := strings.Index(string(b), "description 10x")
 			if at < 0 {
@@ -198,7 +199,7 @@ func TestDamagedEvents(t *testing.T) {
 			b[at] ^= 1
 			return b
 		})
-		a, err := ledgetest.TryCall(http.MethodGet, p.Metadata+"/api/v2/ledger/event"+query, "", "")
+		a, err := ledgetest.TryCall(http.MethodGet, p.Metadata+"/api/v2/"+query, "", "")
 		if err != nil || a.Status != http.StatusInternalServerError && a.Status != http.StatusServiceUnavailable {
 			t.Errorf("%s: %v, %d %.300s", query, err, a.Status, a.Body)
 		}
