@@ -181,8 +181,8 @@ func TestArchivedEvents(t *testing.T) {
 func TestDamagedEvents(t *testing.T) {
 	t.Parallel()
 	for _, query := range []string{
-		"ledger/event?limit=-1", "ledger/event?limit=-1&entity=device&name=cam-1", "ledger/event/DAMAGED", "ledger/history/device/cam-1?limit=-1",
-		"device/name/cam-1?asOf=BEFORE", "device/all?asOf=BEFORE",
+		"ledger/event?limit=-1", "ledger/event?limit=-1&entity=device&name=cam-1", "ledger/event/DAMAGED",
+		"ledger/history/device/cam-1?limit=-1", "device/name/cam-1?asOf=BEFORE", "device/all?asOf=BEFORE",
 	} {
 		p := ledgetest.Start(t, t.TempDir())
 		p.AddDevice("cam-1")
