@@ -28,7 +28,8 @@ func newHistory() *cobra.Command {
 		Short: "Print the changes of one device, user or other entity, newest first",
 		Long: `Print the events of one entity, newest first: time, sequence, type, actor, origin, and each value
 before and after. ENTITY is device, profile, service, watcher, subscription, user or token. A
-removed entity has a history too, and so have earlier ones with the same name.
+removed entity has a history too, and so have earlier ones with the same name. Of a notification,
+ENTITY is notification and NAME is its id.
 
 --restore makes the entity what it was after an event, as an ordinary change in your name.
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ledge/domain"
+	"ledge/domain/history"
 )
 
 // The names of the logs.
@@ -50,7 +51,7 @@ func entityOf(log, typ string, subject []string) (kind, name string) {
 	case log == Readings && (of == "reading" || of == "event"):
 		kind = "device"
 	case log == Notifications && about && kind != "cleanup" && kind != "replays":
-		kind = "notification"
+		kind = history.Notification
 	}
 	return kind, name
 }
@@ -66,7 +67,8 @@ type Filter struct {
 	Type   string // a pattern of the type, with or without its version
 	Actor  string // a pattern of the actor, with or without its kind
 	Entity string // a pattern of the kind of the entity
-	Name   string // a pattern of the name of the entity
+	// Name is a pattern of the name of the entity. An event that records several notifications is about each of them.
+	Name string
 	// Subject is a pattern of the subject, written as for NATS.
 	Subject string
 
@@ -140,12 +142,18 @@ func LogOf(subject string) string {
 
 // Exact returns the entity that the filter names, if it names one kind and one name without a pattern.
 func (f *Filter) Exact() (entity, name string, ok bool) {
-	const special = `*?[\`
-	exact := f.ExactName || !f.AnyCase && !strings.ContainsAny(f.Name, special)
-	if f.Entity == "" || f.Name == "" || f.Commands || !exact || strings.ContainsAny(f.Entity, special) {
+	if f.Entity == "" || f.Name == "" || f.Commands || !f.isExact() || strings.ContainsAny(f.Entity, special) {
 		return "", "", false
 	}
 	return f.Entity, f.Name, true
+}
+
+// special are the characters that make a text a pattern.
+const special = `*?[\`
+
+// isExact reports whether the filter chooses one name, or any.
+func (f *Filter) isExact() bool {
+	return f.ExactName || !f.AnyCase && !strings.ContainsAny(f.Name, special)
 }
 
 func (f *Filter) isEntity(e Event) bool {
@@ -156,8 +164,11 @@ func (f *Filter) isEntity(e Event) bool {
 	if f.Commands && kind == "command" {
 		kind = "device"
 	}
-	isName := f.Name == "" || f.ExactName && f.Name == name || !f.ExactName && f.like(f.Name, name)
-	return isName && (f.Entity == "" || f.like(f.Entity, kind))
+	return f.isName(name) && (f.Entity == "" || f.like(f.Entity, kind)) || f.Name != "" && f.isAbout(e)
+}
+
+func (f *Filter) isName(name string) bool {
+	return f.Name == "" || f.ExactName && f.Name == name || !f.ExactName && f.like(f.Name, name)
 }
 
 // like reports whether a pattern matches a text; * stands for any characters, / among them.

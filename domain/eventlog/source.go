@@ -60,6 +60,8 @@ type Source struct {
 	Logs map[string]Reader
 	// State returns the state of the log of changes.
 	State func() (domain.View, func())
+	// Notified returns the state of the log of notifications.
+	Notified func() (domain.View, func())
 	// First returns the first event of the log of changes that is not in an archive.
 	First func() uint64
 	// Tail calls f with each event of a log from a sequence on, in groups, as soon as queries show them. It returns when ctx ends, when f

@@ -25,9 +25,12 @@ const (
 	entryBytes = 300
 )
 
+// Notification is the entity that is not in Kinds, because its events are on the log of notifications.
+const Notification = "notification"
+
 // Query asks for a page of the history of a name.
 type Query struct {
-	Entity string `json:"entity"` // a key of Kinds, or with OfIdentities of Identities
+	Entity string `json:"entity"` // a key of Kinds, Notification, or with OfIdentities a key of Identities
 	Name   string `json:"name"`
 	Limit  int    `json:"limit"`
 	// Before is the sequence below which the page begins; 0 for the newest.
@@ -70,12 +73,12 @@ type Field struct {
 
 // Check returns the first fault of a query.
 func (q Query) Check() error {
-	if q.kind() == nil {
-		names := slices.Sorted(maps.Keys(Kinds))
+	if q.Entity != Notification && q.kind() == nil {
+		names := slices.AppendSeq([]string{Notification}, maps.Keys(Kinds))
 		if q.OfIdentities {
 			names = slices.AppendSeq(names, maps.Keys(Identities))
-			slices.Sort(names)
 		}
+		slices.Sort(names)
 		return domain.Errorf(domain.NotFound, "entity %.80q is unknown; use one of %s", q.Entity, strings.Join(names, ", "))
 	}
 	if q.Limit < 1 || q.Limit > MostEntries {
@@ -97,6 +100,9 @@ func (s Source) Read(ctx context.Context, q Query) (p Page, err error) {
 	if err := q.Check(); err != nil {
 		return p, err
 	}
+	if q.Entity == Notification {
+		return s.Notifications(ctx, q)
+	}
 	w := Walk{Log: s.Log, Kind: q.kind(), Name: q.Name, Looks: mostLooks}
 	view, done := s.State()
 	latest := LatestOf(view.State, w.Kind, q.Name)
@@ -115,7 +121,7 @@ func (s Source) Read(ctx context.Context, q Query) (p Page, err error) {
 			p.finish(&w)
 			return p, err
 		}
-		e, size := newEntry(q, c)
+		e, size := NewEntry(q, c.Recorded, q.Entity+"."+c.Verb, c.Values())
 		if bytes += size; bytes > MostPageBytes && len(p.Entries) > 0 {
 			w = at
 			break
@@ -147,16 +153,16 @@ func (p *Page) finish(w *Walk) {
 	}
 }
 
-// newEntry returns a change as an entry, with its size in bytes.
-func newEntry(q Query, c Change) (e Entry, size int) {
+// NewEntry returns an event as an entry, with its size in bytes. typ has no version.
+func NewEntry(q Query, r domain.Recorded, typ string, c domain.Changes) (e Entry, size int) {
 	e = Entry{
-		Sequence: c.Seq, Time: c.At.UnixMilli(), Type: q.Entity + "." + c.Verb, Actor: c.Actor, Origin: c.Origin,
-		CorrelationID: c.CorrelationID, Changes: []Field{},
+		Sequence: r.Seq, Time: r.At.UnixMilli(), Type: typ, Actor: r.Actor, Origin: r.Origin, CorrelationID: r.CorrelationID,
+		Changes: []Field{},
 	}
 	if q.Hide {
-		e.Actor, e.Origin = domain.IdentityOf(c.Actor), ""
+		e.Actor, e.Origin = domain.IdentityOf(r.Actor), ""
 	}
-	for leaf := range c.Values().Leaves() {
+	for leaf := range c.Leaves() {
 		e.Changes = append(e.Changes, Field{leaf.Path, leaf.Was, leaf.Is})
 		size += len(leaf.Path) + len(leaf.Was) + len(leaf.Is)
 	}

@@ -14,6 +14,8 @@ type Source struct {
 	Log   Reader
 	// First is the first event that is not in an archive, and Last the last one that State shows.
 	First, Last func() uint64
+	// Notifications returns a page of the history of a notification.
+	Notifications func(context.Context, Query) (Page, error)
 	// UpTo returns the last event that was stored at a time or before; 0 for none. The error is ErrUnread if an archive is missing.
 	UpTo func(ctx context.Context, t time.Time) (uint64, error)
 }

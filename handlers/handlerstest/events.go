@@ -17,7 +17,7 @@ func (l *Log) Events() eventlog.Source {
 	for _, name := range eventlog.Names {
 		logs[name] = storedEvents{l, name}
 	}
-	return eventlog.Source{Logs: logs, State: l.View, First: func() uint64 { return 1 }, Tail: l.tail}
+	return eventlog.Source{Logs: logs, State: l.View, Notified: l.View, First: func() uint64 { return 1 }, Tail: l.tail}
 }
 
 // storedEvents reads a log as the log stores it.

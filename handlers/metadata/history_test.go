@@ -68,7 +68,7 @@ func TestHistory(t *testing.T) {
 	}
 	for path, says := range map[string]string{
 		"device/cam-9":          "does not exist",
-		"devices/cam-1":         "use one of device, profile, service, subscription, watcher",
+		"devices/cam-1":         "use one of device, notification, profile, service, subscription, watcher",
 		"device/cam-1?before=x": "is not the sequence of an event",
 		"device/cam-1?limit=0":  "limit 0 is out of range",
 	} {

@@ -41,7 +41,7 @@ func PrintDiff(w io.Writer, c history.NetChange) error {
 	_, err := fmt.Fprintf(w, "%s %s: %s\n", c.Entity, shownText(c.Name), c.Verb)
 	for _, f := range c.Changes {
 		if err == nil {
-			_, err = fmt.Fprintf(w, "  %s: %s → %s\n", shownText(f.Field), shownValue(f.Was), shownValue(f.Is))
+			_, err = fmt.Fprintf(w, "  %s: %s → %s\n", shownPath(f.Field), shownValue(f.Was), shownValue(f.Is))
 		}
 	}
 	return err

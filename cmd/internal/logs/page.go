@@ -17,7 +17,7 @@ func PrintPage(w io.Writer, page history.Page) error {
 			return err
 		}
 		for _, f := range e.Changes {
-			fmt.Fprintf(w, "  %s: %s → %s\n", shownText(f.Field), shownValue(f.Was), shownValue(f.Is))
+			fmt.Fprintf(w, "  %s: %s → %s\n", shownPath(f.Field), shownValue(f.Was), shownValue(f.Is))
 		}
 		if e.Omitted > 0 {
 			fmt.Fprintf(w, "  %d bytes of values, which are more than a page has; ledge log prints them\n", e.Omitted)

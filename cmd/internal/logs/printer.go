@@ -71,8 +71,8 @@ func Detail(w domain.Wire) string {
 }
 
 const (
-	// mostShown is how many changed values a line has, mostValueRunes how many characters of each.
-	mostShown, mostValueRunes = 8, 60
+	// mostShown is how many changed values a line has, mostValueRunes how many characters of each, mostPathRunes of the path of each.
+	mostShown, mostValueRunes, mostPathRunes = 8, 60, 140
 )
 
 // changesText returns the changes, such as adminState: UNLOCKED → LOCKED.
@@ -84,7 +84,7 @@ func changesText(changes domain.Changes) string {
 			more++
 			continue
 		}
-		texts = append(texts, shownText(leaf.Path)+": "+shownValue(leaf.Was)+" → "+shownValue(leaf.Is))
+		texts = append(texts, shownPath(leaf.Path)+": "+shownValue(leaf.Was)+" → "+shownValue(leaf.Is))
 	}
 	if more > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", more))
@@ -104,12 +104,18 @@ func shownValue(value json.RawMessage) string {
 	return shownText(string(value))
 }
 
-// shownText is the beginning of a text, without characters that could steer a terminal.
-func shownText(text string) string {
+// shownText is the beginning of a value.
+func shownText(text string) string { return cutText(text, mostValueRunes) }
+
+// shownPath is the beginning of the path of a field.
+func shownPath(path string) string { return cutText(path, mostPathRunes) }
+
+// cutText is the beginning of a text, without characters that could steer a terminal.
+func cutText(text string, most int) string {
 	var b strings.Builder
 	n := 0
 	for _, r := range text {
-		if n++; n > mostValueRunes {
+		if n++; n > most {
 			return b.String() + "…"
 		}
 		if unicode.IsPrint(r) {

@@ -23,7 +23,7 @@ func (n *Node) Events() eventlog.Source {
 		name := eventlog.Names[i]
 		logs[name] = eventReader{p.Log, name, name == eventlog.Changes}
 	}
-	return eventlog.Source{Logs: logs, State: n.Changes.View, First: n.Changes.Log.First, Tail: n.tail}
+	return eventlog.Source{Logs: logs, State: n.Changes.View, Notified: n.Notifications.View, First: n.Changes.Log.First, Tail: n.tail}
 }
 
 // tail follows the messages of a log, for which Options.Messages is set.

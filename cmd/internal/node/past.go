@@ -97,7 +97,8 @@ func (n *Node) ChangeLog() ChangeLog { return ChangeLog{n.Changes.Log, n.Changes
 func (n *Node) Past() history.Source {
 	return history.Source{
 		State: n.Changes.View, Log: n.ChangeLog(), First: n.Changes.Log.First, Last: n.Changes.Recorded,
-		UpTo: func(ctx context.Context, t time.Time) (uint64, error) { return UpTo(ctx, n.Changes.Log, t) },
+		Notifications: n.Events().History,
+		UpTo:          func(ctx context.Context, t time.Time) (uint64, error) { return UpTo(ctx, n.Changes.Log, t) },
 	}
 }
 
