@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -38,6 +39,7 @@ the next start folds again, 1 for a log that cannot be written any more.`,
 	}
 	noDelivery := c.Flags().Bool("no-delivery", false, "send nothing to anybody, and listen on free ports unless flags set others")
 	return cli.AddSettings(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, source map[string]string) error {
+		forgetOthers(c)
 		signal.Ignore(syscall.SIGPIPE) // who reads the log may go: that ends no service
 		hangups := make(chan os.Signal, 1)
 		signal.Ignore(syscall.SIGHUP) // it does not end ctx from now on
@@ -73,4 +75,14 @@ the next start folds again, 1 for a log that cannot be written any more.`,
 			}
 		}
 	})
+}
+
+// forgetOthers frees the commands beside c. As long as c runs, their flags would take some megabytes of memory.
+func forgetOthers(c *cobra.Command) {
+	root := c.Root()
+	for _, other := range slices.Clone(root.Commands()) {
+		if other != c {
+			root.RemoveCommand(other)
+		}
+	}
 }

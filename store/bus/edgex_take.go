@@ -26,8 +26,9 @@ type Message struct {
 const (
 	// takenMessages and takenBytes bound a batch.
 	takenMessages, takenBytes = 64, 1 << 20
-	// aheadBytes is how much of the stream is read before it is taken, in bytes.
-	aheadBytes = 2 << 20
+	// aheadMessages and aheadBytes bound the part of the stream that is read before it is taken. With a bound in bytes only, the client of
+	// NATS keeps room for a million messages.
+	aheadMessages, aheadBytes = 1024, 2 << 20
 	// saveEvery is how often the position is saved: after a crash the messages of this time are taken again.
 	saveEvery = time.Second
 )
@@ -86,7 +87,7 @@ func (e *EdgeX) takeFrom(ctx context.Context, s jetstream.Stream, take func(cont
 	if err != nil {
 		return err
 	}
-	messages, err := consumer.Messages(jetstream.PullMaxBytes(aheadBytes))
+	messages, err := consumer.Messages(jetstream.PullMaxMessagesWithBytesLimit(aheadMessages, aheadBytes))
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -28,9 +29,10 @@ var templates embed.FS
 // shared is the folder of the templates that all pages have.
 const shared = "shared"
 
-// parsePages returns a template for each page of the kit and of others, by the name of its file. Others may be nil.
-func parsePages(others fs.FS) map[string]*template.Template {
-	parts, pages := template.New("").Funcs(functions), map[string]*template.Template{}
+// parsePages returns a template for each page of the kit and of others, by the name of its file. Each has a copy of the shared parts, so it
+// is parsed when it is used first. Others may be nil.
+func parsePages(others fs.FS) map[string]func() *template.Template {
+	parts, pages := template.New("").Funcs(functions), map[string]func() *template.Template{}
 	each := func(in fs.FS, read func(name, folder string)) {
 		err := fs.WalkDir(in, ".", func(name string, entry fs.DirEntry, err error) error {
 			if err == nil && !entry.IsDir() {
@@ -56,7 +58,9 @@ func parsePages(others fs.FS) map[string]*template.Template {
 	for _, in := range all {
 		each(in, func(name, folder string) {
 			if folder != shared {
-				pages[strings.TrimSuffix(path.Base(name), ".html")] = template.Must(template.Must(parts.Clone()).ParseFS(in, name))
+				pages[strings.TrimSuffix(path.Base(name), ".html")] = sync.OnceValue(func() *template.Template {
+					return template.Must(template.Must(parts.Clone()).ParseFS(in, name))
+				})
 			}
 		})
 	}

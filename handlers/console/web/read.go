@@ -99,6 +99,6 @@ func (s *Site) render(c *gin.Context, name string, p Page) ([]byte, error) {
 		t.most += 2 * int(min(sent, max(s.BodyBytes, s.UploadBytes)+bodies.FormBytes))
 	}
 	t.hold = func() error { return s.Memory(c).Hold(int64(t.most - mostPage + pageWork)) }
-	err := s.pages[name].ExecuteTemplate(t, "layout", p)
+	err := s.pages[name]().ExecuteTemplate(t, "layout", p)
 	return t.text, err
 }

@@ -68,7 +68,7 @@ type Site struct {
 	engine  *gin.Engine
 	handler http.Handler // the engine, and the deadlines of requests
 	routes  []Route
-	pages   map[string]*template.Template
+	pages   map[string]func() *template.Template
 	live    *live
 	unknown bodies.UnknownBodies
 	answers *answers.Shared
