@@ -88,8 +88,8 @@ func (k ChannelKind) Field(name string) (f ChannelField, ok bool) {
 	return k.Fields[i], true
 }
 
-// Trim returns c without what its Type does not use: EdgeX drops that too. A channel of an unknown type stays as it is, so that the refusal
-// names it.
+// Trim returns c without the fields that its Type does not use, which EdgeX drops too, and with the scheme of its host in Scheme. A channel
+// of an unknown type stays as it is, so that the refusal names it.
 func (c Channel) Trim() Channel {
 	k, ok := c.Kind()
 	if !ok {
@@ -99,7 +99,18 @@ func (c Channel) Trim() Channel {
 	for _, f := range k.Fields {
 		trimmed.field(f.Name).Set(c.field(f.Name))
 	}
-	return trimmed
+	return trimmed.splitHost(k)
+}
+
+// splitHost returns c with the scheme of a host such as http://till in Scheme, if its kind has that scheme and c has no other. EdgeX 2.3
+// accepts such a host, and delivers nothing to it.
+func (c Channel) splitHost(k ChannelKind) Channel {
+	f, _ := k.Field("scheme")
+	scheme, host, found := strings.Cut(c.Host, "://")
+	if found && slices.Contains(f.Choices, scheme) && (c.Scheme == "" || c.Scheme == scheme) {
+		c.Scheme, c.Host = scheme, host
+	}
+	return c
 }
 
 // field returns the field of a JSON name, which must exist.

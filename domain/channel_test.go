@@ -86,6 +86,7 @@ func TestRESTChannels(t *testing.T) {
 		{"unknown scheme", func(c *Channel) { c.Scheme = "ftp" }, `channels[0].scheme: "ftp" is unknown; use one of http, https`},
 		{"no host", func(c *Channel) { c.Host = "" }, "channels[0].host: is missing or empty; give the receiver's address"},
 		{"a host with a path", func(c *Channel) { c.Host = "a/b" }, `channels[0].host: "a/b" is no address or name of a host`},
+		{"a host with a scheme", func(c *Channel) { c.Host = "ftp://a" }, `channels[0].host: "ftp://a" is no address or name of a host`},
 		{"a host with a user", func(c *Channel) { c.Host = "me@a" }, `channels[0].host: "me@a" is no address or name of a host`},
 		{"a host with a port", func(c *Channel) { c.Host = "a:80" }, `channels[0].host: "a:80" is no address or name of a host`},
 		{"no port", func(c *Channel) { c.Port = 0 }, "channels[0].port: 0 is no TCP port"},
@@ -160,6 +161,26 @@ func TestTrim(t *testing.T) {
 		all.Type, all.Path, all.HTTPMethod, all.Recipients = c.Type, "/p", "PUT", []string{"a@example.com"}
 		if got := all.Trim(); !sameFields(got, c) {
 			t.Errorf("%s: got %#v, want the fields of %#v and no others", c.Type, got, c)
+		}
+	}
+}
+
+// A host with a scheme of its kind becomes a scheme and a host. Check refuses the others.
+func TestHostWithScheme(t *testing.T) {
+	for _, tt := range []struct{ kind, scheme, host, wantScheme, wantHost string }{
+		{ChannelREST, "", "http://till", "http", "till"},
+		{ChannelREST, "", "https://10.0.0.7", "https", "10.0.0.7"},
+		{ChannelREST, "https", "https://till", "https", "till"},
+		{ChannelREST, "https", "http://till", "https", "http://till"},
+		{ChannelREST, "", "ftp://till", "", "ftp://till"},
+		{ChannelREST, "", "http://till/in", "http", "till/in"},
+		{ChannelMQTT, "", "ssl://broker", "ssl", "broker"},
+		{ChannelMQTT, "", "http://broker", "", "http://broker"},
+		{ChannelZeroMQ, "", "tcp://eth0", "", "tcp://eth0"},
+	} {
+		got := Channel{Type: tt.kind, Scheme: tt.scheme, Host: tt.host}.Trim()
+		if got.Scheme != tt.wantScheme || got.Host != tt.wantHost {
+			t.Errorf("%+v: got the scheme %q and the host %q", tt, got.Scheme, got.Host)
 		}
 	}
 }

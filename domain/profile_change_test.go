@@ -91,7 +91,7 @@ func TestChangeDeviceResources(t *testing.T) {
 		{name: "removed", given: []Event{free}, when: RemoveDeviceResource{"image", "zoom", later},
 			want: imageUpdated(func(p *Profile) { p.DeviceResources, p.DeviceCommands = p.DeviceResources[:1], nil }, "deviceResources")},
 		{name: "removed, used by a command", given: catalogue(), when: RemoveDeviceResource{"image", "zoom", later},
-			code: Conflict, says: `device resource "zoom" is in use by device command "adjust"`},
+			code: Invalid, says: `device resource "zoom" is in use by device command "adjust"`},
 		{name: "removed, in use by a device", given: onboarded(), when: RemoveDeviceResource{"image", "jpeg", later},
 			code: Conflict, says: `profile "image" is in use`},
 		{name: "removed, unknown", given: onboarded(), when: RemoveDeviceResource{"image", "pan", later},

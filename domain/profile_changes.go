@@ -112,7 +112,8 @@ type RemoveDeviceResource struct {
 	At            int64
 }
 
-// Decide refuses a name that does not exist, a profile that is in use, and a resource that one of its commands names.
+// Decide refuses a name that does not exist, a profile that is in use, and a resource that one of its commands names. EdgeX 2.3 answers
+// the last one 400, not 409: it checks the profile without the resource.
 func (c RemoveDeviceResource) Decide(s State) (Event, error) {
 	return changeProfile(s, c.Profile, "deviceResources", c.At, func(d *Profile) (Difference, error) {
 		i, err := d.resourceAt(c.Name)
@@ -124,7 +125,7 @@ func (c RemoveDeviceResource) Decide(s State) (Event, error) {
 		}
 		for _, cmd := range d.DeviceCommands {
 			if slices.ContainsFunc(cmd.ResourceOperations, func(o ResourceOperation) bool { return o.DeviceResource == c.Name }) {
-				return Difference{}, Errorf(Conflict, "device resource %q is in use by device command %q of profile %q; remove the command first", c.Name, cmd.Name, c.Profile)
+				return Difference{}, Errorf(Invalid, "device resource %q is in use by device command %q of profile %q; remove the command first", c.Name, cmd.Name, c.Profile)
 			}
 		}
 		c, err := spliced(i, d.DeviceResources[i:i+1], nil)

@@ -126,7 +126,7 @@ func TestProfileResources(t *testing.T) {
 		send("patch without name", "PATCH", part("p-1", "resource", `{"description":"x"}`), 400, 0, "[0].resource.name: is missing"),
 		remove("delete", "p-1/resource/r9", 200, `{"apiVersion":"v2","statusCode":200}`),
 		remove("delete again", "p-1/resource/r9", 404, `"statusCode":404`),
-		remove("delete what a command uses", "p-1/resource/r1", 409, `by device command \"c1\"`),
+		remove("delete what a command uses", "p-1/resource/r1", 400, `by device command \"c1\"`),
 		remove("delete in use", "camera/resource/jpeg", 409, `profile \"camera\" is in use`),
 		remove("delete of no profile", "nosuch/resource/jpeg", 404, `profile \"nosuch\" does not exist`),
 	})

@@ -71,6 +71,29 @@ func TestStrictProfiles(t *testing.T) {
 	}
 }
 
+// TestRemoveUsedResource removes a resource before and after the command that uses it. EdgeX 2.3 answers the first request 400.
+func TestRemoveUsedResource(t *testing.T) {
+	t.Parallel()
+	p := ledgetest.Start(t, t.TempDir())
+	sendProfile(p, http.MethodPost, thermometer("warm", "C"), http.StatusCreated)
+	at := p.Metadata + "/api/v2/deviceprofile/name/warm"
+	resource := at + "/resource/t"
+	for _, one := range []struct {
+		path   string
+		status int
+		says   string
+	}{
+		{resource, http.StatusBadRequest, `by device command \"read\"`},
+		{at + "/deviceCommand/read", http.StatusOK, ""},
+		{resource, http.StatusOK, ""},
+		{resource, http.StatusNotFound, ""},
+	} {
+		if a := p.Call(http.MethodDelete, one.path, "", ""); a.Status != one.status || !strings.Contains(a.Body, one.says) {
+			t.Errorf("%s: got %d %s, want %d %s", one.path, a.Status, a.Body, one.status, one.says)
+		}
+	}
+}
+
 // TestUnitsOfMeasure adds and replaces profiles with and without the validation of their units, and folds a log again
 // that has units from before it.
 func TestUnitsOfMeasure(t *testing.T) {

@@ -81,6 +81,22 @@ func TestAnswersOnRecord(t *testing.T) {
 	}
 }
 
+// A host with a scheme is accepted, as EdgeX 2.3 accepts it, and the notification arrives.
+func TestHostWithScheme(t *testing.T) {
+	s := ledgetest.NewReceiver(t)
+	p := ledgetest.Start(t, t.TempDir(), "--resend-limit", "0")
+	channel := ledgetest.RestChannel(t, s.URL, "/hook/ok")
+	p.SubscribeAll("till", "alarm", strings.Replace(channel, "127.0.0.1", "http://127.0.0.1", 1))
+	a := p.Call(http.MethodGet, p.Notifications+"/api/v2/subscription/name/till", "", "")
+	if want := `{"type":"REST","scheme":"http","host":"127.0.0.1",`; !strings.Contains(a.Body, want) {
+		t.Errorf("got %d %s, want %s", a.Status, a.Body, want)
+	}
+	ledgetest.PostNotification(p, "alarm", "x")
+	if got := p.Settled("till", 1)[0]; got.Status != "SENT" {
+		t.Errorf("on record is %+v, want SENT", got)
+	}
+}
+
 // The account is a secret: the server takes it, and nobody else sees it.
 func TestDeliveryByEmail(t *testing.T) {
 	s := mailtest.Start(t, "starttls", "me", ledgetest.Hidden)
@@ -149,6 +165,7 @@ func TestRefusedChannels(t *testing.T) {
 	for _, c := range []struct{ channel, want string }{
 		{`{"type":"REST","host":"169.254.169.254","port":80,"path":"/latest","httpMethod":"GET"}`, "channels[1].host: 169.254.169.254 is refused as a destination by the entry 169.254.0.0/16 of the setting deny-destinations; choose another host or change that setting"},
 		{`{"type":"REST","host":"::ffff:169.254.169.254","port":80,"path":"/latest","httpMethod":"GET"}`, "channels[1].host: "},
+		{`{"type":"REST","host":"http://169.254.169.254","port":80,"httpMethod":"GET"}`, "channels[1].host: 169.254.169.254 is refused"},
 		{`{"type":"MQTT","host":"metadata.google.internal","port":80,"publisher":"p","topic":"t"}`, "channels[1].host: metadata.google.internal is refused"},
 		{zeroMQ(80), "channels[1].port: 80 is privileged; choose one from 1024 to 65535"},
 		{zeroMQ(ledgetest.URLPort(t, p.Notifications)), "channels[1].port: " + fmt.Sprint(ledgetest.URLPort(t, p.Notifications)) + " is Ledge's own, for support-notifications; choose another"},
