@@ -3,6 +3,7 @@ package docs
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,6 +20,7 @@ func TestCompose(t *testing.T) {
 			Image, User string
 			NetworkMode string `yaml:"network_mode"`
 			PullPolicy  string `yaml:"pull_policy"`
+			Tmpfs       []string
 			Volumes     []string
 		}
 		Volumes map[string]any
@@ -33,6 +35,9 @@ func TestCompose(t *testing.T) {
 	}
 	if ledge.PullPolicy != "never" {
 		t.Errorf("the pull policy is %q: an image of that name in a registry is not ours", ledge.PullPolicy)
+	}
+	if !slices.Contains(ledge.Tmpfs, "/tmp") {
+		t.Error("ledge verify has no folder for temporary files")
 	}
 	mounted := 0
 	for name, s := range file.Services {
