@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,34 +108,70 @@ func newConfigCheck() *cobra.Command {
 at a start. The data folder is not opened. Every mistake is named, one a line.
 See docs/reference/operating.md#settings.
 
-Exit code 0 where all is right, else 2.`,
+Exit code 0 if all is right, else 2.`,
 		Example: `  ledge config check --config /etc/ledge/ledge.yaml
   ledge config check --config new.yaml && systemctl restart ledge`,
 	}
+	asJSON := cli.AddJSONFlag(c)
 	read := cli.AddSettingFlags(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		cfg, _, err := read()
+		cfg, source, err := read()
 		_, unfound := secure.FindAddresses(c.Context(), cfg.BindSettings(), cfg.AllowInsecure || cfg.Secure)
-		if err := errors.Join(err, checkFiles(cfg), unfound); err != nil {
+		err = errors.Join(err, checkFiles(cfg), unfound)
+		if *asJSON {
+			if failed := cli.PrintObject(c.OutOrStdout(), map[string]any{"faults": listFaults(err, source)}); failed != nil {
+				return failed
+			}
+		}
+		if err != nil {
 			return exit.With(exit.Usage, err)
 		}
-		fmt.Fprintln(c.OutOrStdout(), "all settings are right")
+		if !*asJSON {
+			fmt.Fprintln(c.OutOrStdout(), "all settings are right")
+		}
 		return nil
 	}
 	return c
 }
 
+// fault is a mistake in the settings as --json has it.
+type fault struct {
+	Setting string `json:"setting"`
+	Value   string `json:"value"`
+	Source  string `json:"source"`
+	Text    string `json:"text"`
+}
+
+// listFaults returns the mistakes in an error. source has the source of the value of each setting.
+func listFaults(err error, source map[string]string) []fault {
+	list := []fault{}
+	for _, one := range config.ListFaults(err) {
+		list = append(list, fault{one.Setting, one.Value, cmp.Or(one.Source, source[one.Setting]), one.Error()})
+	}
+	return list
+}
+
 // checkFiles reads the files that the settings name, as a start does.
 func checkFiles(c *config.Config) error {
-	_, units := config.ReadUnits(c.UnitsFile)
+	_, err := config.ReadUnits(c.UnitsFile)
+	units := faultOf("units-file", c.UnitsFile, err)
 	_, key := secure.FindSecretKey(c.DataDir)
 	if !c.Secure {
 		return errors.Join(units, key)
 	}
-	_, clients := config.ReadClientCAs(c.TLSClientCA)
+	_, err = config.ReadClientCAs(c.TLSClientCA)
+	clients := faultOf("tls-client-ca", c.TLSClientCA, err)
 	if c.TLSCert == "" || c.TLSKey == "" {
 		return errors.Join(units, key, clients)
 	}
-	_, err := certs.OpenFiles(certs.FilesOptions{CertPath: c.TLSCert, KeyPath: c.TLSKey, Now: time.Now, Logger: c.NewLogger(os.Stderr)})
-	return errors.Join(units, key, clients, err)
+	_, err = certs.OpenFiles(certs.FilesOptions{CertPath: c.TLSCert, KeyPath: c.TLSKey, Now: time.Now, Logger: c.NewLogger(os.Stderr)})
+	return errors.Join(units, key, clients, faultOf("tls-cert", c.TLSCert, err))
+}
+
+// faultOf names the setting of an error; nil for no error.
+func faultOf(setting, value string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return config.Fault{Setting: setting, Value: value, Err: err}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -13,7 +12,7 @@ import (
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/console/web"
-	"ledge/handlers/deviceimport"
+	"ledge/handlers/entityfile"
 )
 
 const (
@@ -43,7 +42,7 @@ func (s deviceImport) Routes() []web.Route {
 type importData struct {
 	Text             string
 	Wrong            string // what is wrong with the text
-	Rows             []deviceimport.Row
+	Rows             []entityfile.Row
 	Done             bool
 	Service, Profile web.Field // of the devices whose text has none
 }
@@ -59,13 +58,13 @@ func (d importData) Count(what string) (n int) {
 }
 
 // Work is how many devices change.
-func (d importData) Work() int { return d.Count(deviceimport.Added) + d.Count(deviceimport.Changed) }
+func (d importData) Work() int { return d.Count(entityfile.Added) + d.Count(entityfile.Changed) }
 
 // Shown are the rows to list, those that are refused first.
-func (d importData) Shown() (rows []deviceimport.Row) {
+func (d importData) Shown() (rows []entityfile.Row) {
 	for _, wanted := range []bool{true, false} {
 		for _, r := range d.Rows {
-			if (r.What == deviceimport.Refused) == wanted && len(rows) < importRows {
+			if (r.What == entityfile.Refused) == wanted && len(rows) < importRows {
 				r.Name, r.Says = cutLong(r.Name), cutLong(r.Says)
 				rows = append(rows, r)
 			}
@@ -108,19 +107,16 @@ func (s deviceImport) importDevices(c *gin.Context) error {
 	defer memory.Release()
 	d, text, action, err := s.importForm(c)
 	if err == nil {
-		d.Rows, err = deviceimport.Read(text, mostImported, memory.HoldBytes)
-	}
-	if err == nil {
-		err = s.plan(c, d)
+		err = s.plan(c, &d, text, memory.HoldBytes)
 	}
 	status := http.StatusOK
 	if err != nil {
 		d.Wrong, d.Rows, status = err.Error(), nil, web.StatusOf(domain.CodeOf(err))
 	} else if action == "apply" {
 		d.Done = true
-		s.apply(c, d.Rows, deviceimport.Added, http.MethodPost)
-		s.apply(c, d.Rows, deviceimport.Changed, http.MethodPatch)
-		page.Notice = fmt.Sprintf("%d devices are added, %d are changed.", d.Count(deviceimport.Added), d.Count(deviceimport.Changed))
+		s.apply(c, d.Rows, entityfile.Added, http.MethodPost)
+		s.apply(c, d.Rows, entityfile.Changed, http.MethodPatch)
+		page.Notice = fmt.Sprintf("%d devices are added, %d are changed.", d.Count(entityfile.Added), d.Count(entityfile.Changed))
 	}
 	if !d.Done {
 		var ok bool
@@ -141,23 +137,29 @@ func (s deviceImport) importForm(c *gin.Context) (d importData, text []byte, act
 	return d, form.Text, form.Fields["action"], err
 }
 
-// plan finds the result for each device. Each has a view of its own, because a view keeps the devices that were read of it.
-func (s deviceImport) plan(c *gin.Context, d importData) error {
-	plan := deviceimport.Plan{Service: d.Service.Value, Profile: d.Profile.Value}
-	for row := range slices.Chunk(d.Rows, 1) {
+// plan reads the devices, and finds the result for each. Each has a view of its own, because a view keeps the devices that were read of it.
+func (s deviceImport) plan(c *gin.Context, d *importData, text []byte, hold entityfile.Hold) error {
+	list, err := entityfile.Read(text, entityfile.Devices, mostImported, hold)
+	if err != nil {
+		return err
+	}
+	plan := entityfile.Plan{Service: d.Service.Value, Profile: d.Profile.Value}
+	for _, one := range list {
 		if err := c.Request.Context().Err(); err != nil {
 			return err
 		}
+		row := entityfile.Row{Entity: one}
 		view, done := s.state()
-		plan.Add(view.State, row)
+		plan.Decide(view.State, &row)
 		done()
+		d.Rows = append(d.Rows, row)
 	}
 	return nil
 }
 
 // apply sends the devices with a plan to the service, many in one request.
-func (s deviceImport) apply(c *gin.Context, rows []deviceimport.Row, what, method string) {
-	var batch []*deviceimport.Row
+func (s deviceImport) apply(c *gin.Context, rows []entityfile.Row, what, method string) {
+	var batch []*entityfile.Row
 	size := 0
 	send := func() {
 		if len(batch) > 0 {
@@ -169,18 +171,18 @@ func (s deviceImport) apply(c *gin.Context, rows []deviceimport.Row, what, metho
 		if rows[i].What != what {
 			continue
 		}
-		if len(batch) == min(s.BatchElements, importTogether) || size > 0 && size+len(rows[i].Device) > importBody {
+		if len(batch) == min(s.BatchElements, importTogether) || size > 0 && size+len(rows[i].JSON) > importBody {
 			send()
 		}
-		batch, size = append(batch, &rows[i]), size+len(rows[i].Device)
+		batch, size = append(batch, &rows[i]), size+len(rows[i].JSON)
 	}
 	send()
 }
 
-func (s deviceImport) sendImport(c *gin.Context, batch []*deviceimport.Row, method string) {
+func (s deviceImport) sendImport(c *gin.Context, batch []*entityfile.Row, method string) {
 	var body []any
 	for _, r := range batch {
-		body = append(body, map[string]any{"apiVersion": handlers.V2, "device": r.Device})
+		body = append(body, map[string]any{"apiVersion": handlers.V2, "device": r.JSON})
 	}
 	a := s.Call(c, metadataService, method, web.API+"/device", body)
 	var elements []struct {
@@ -189,13 +191,13 @@ func (s deviceImport) sendImport(c *gin.Context, batch []*deviceimport.Row, meth
 	}
 	if err := json.Unmarshal(a.Body, &elements); err != nil || len(elements) != len(batch) {
 		for _, r := range batch {
-			r.What, r.Says = deviceimport.Refused, a.Message
+			r.What, r.Says = entityfile.Refused, a.Message
 		}
 		return
 	}
 	for i, r := range batch {
 		if elements[i].StatusCode >= http.StatusMultipleChoices {
-			r.What, r.Says = deviceimport.Refused, elements[i].Message
+			r.What, r.Says = entityfile.Refused, elements[i].Message
 		}
 	}
 }

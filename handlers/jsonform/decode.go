@@ -5,6 +5,7 @@
 package jsonform
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"reflect"
@@ -18,12 +19,14 @@ const sendAnObject = "send one object: {…}"
 type Format struct {
 	// Name is what messages call it.
 	Name string
+	// Root is what messages call the object; empty for the body.
+	Root string
 	// Unmarshal decodes it; a *json.UnmarshalTypeError names the first field that has a wrong type, a *domain.Error says all.
 	Unmarshal func(data []byte, v any) error
 }
 
 // JSON is the format of most bodies.
-var JSON = Format{"JSON", json.Unmarshal}
+var JSON = Format{Name: "JSON", Unmarshal: json.Unmarshal}
 
 // Decode decodes one object. What is wrong with it is said by its place: a path, or in JSON that is none line and column.
 func Decode[E any](data []byte, f Format) (*E, error) {
@@ -50,7 +53,7 @@ func DecodeInto(data []byte, f Format, e any) error {
 	err := f.Unmarshal(data, e)
 	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		var p domain.Problems
-		AddMistyped(&p, "body", data, mistyped)
+		AddMistyped(&p, cmp.Or(f.Root, "body"), data, mistyped)
 		return p.Err()
 	}
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {

@@ -1,6 +1,8 @@
 package notifications
 
 import (
+	"reflect"
+
 	"ledge/domain"
 	"ledge/handlers"
 )
@@ -20,6 +22,9 @@ type subscriptionShape struct {
 	ResendInterval string         `json:"resendInterval,omitempty"`
 	AdminState     string         `json:"adminState"`
 }
+
+// SubscriptionShape is the struct of a subscription in requests.
+var SubscriptionShape = reflect.TypeFor[subscriptionShape]()
 
 type subscriptionAnswer struct {
 	handlers.Envelope

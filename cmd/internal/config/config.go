@@ -167,7 +167,7 @@ func (c *Config) check() error {
 			if u, err := url.Parse(value); err == nil && u.User != nil {
 				value = u.Redacted() // no log shows a password
 			}
-			errs = append(errs, fmt.Errorf("setting %s: %s: %s", one.name, value, cure))
+			errs = append(errs, Fault{Setting: one.name, Value: value, Err: fmt.Errorf("setting %s: %s: %s", one.name, value, cure)})
 		}
 	}
 	slices.SortStableFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) }) // each begins with its setting's name

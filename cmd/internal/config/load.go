@@ -82,7 +82,7 @@ func load(flags *pflag.FlagSet, path string, env func(string) (string, bool)) (s
 		}
 		source[f.Name] = from
 		if err := set(f, value); err != nil {
-			errs = append(errs, fmt.Errorf("%s: setting %s: %q: %w", from, f.Name, value, err))
+			errs = append(errs, Fault{f.Name, value, from, fmt.Errorf("%s: setting %s: %q: %w", from, f.Name, value, err)})
 		}
 	})
 	for _, name := range slices.Sorted(maps.Keys(file)) {
@@ -90,7 +90,8 @@ func load(flags *pflag.FlagSet, path string, env func(string) (string, bool)) (s
 			unused = append(unused, name)
 			continue
 		}
-		errs = append(errs, fmt.Errorf("%s: there is no setting %q%s", path, name, orList(SuggestSetting(name, flags, ""))))
+		err := fmt.Errorf("%s: there is no setting %q%s", path, name, orList(SuggestSetting(name, flags, "")))
+		errs = append(errs, Fault{name, file[name], path, err})
 	}
 	return source, unused, errors.Join(errs...)
 }
@@ -106,7 +107,8 @@ type settingFlag struct {
 func (s settingFlag) Set(text string) error {
 	s.setting.Changed = true
 	if err := set(s.setting, text); err != nil {
-		*s.wrong = append(*s.wrong, fmt.Errorf("--%s: %q: %w", s.setting.Name, text, err))
+		flag := "--" + s.setting.Name
+		*s.wrong = append(*s.wrong, Fault{s.setting.Name, text, flag, fmt.Errorf("%s: %q: %w", flag, text, err)})
 	}
 	return nil
 }
@@ -158,18 +160,20 @@ func readFile(path string) (flat map[string]string, errs []error) {
 	}
 	text, err := readConfiguration(path)
 	if err != nil {
-		return nil, []error{fmt.Errorf("configuration file: %w", err)}
+		return nil, []error{Fault{Source: path, Err: fmt.Errorf("configuration file: %w", err)}}
 	}
 	var root yaml.Node
 	if err := yamldoc.Unmarshal(text, &root); err != nil {
 		if second, ok := errors.AsType[*yamldoc.SecondError](err); ok {
 			err = fmt.Errorf("line %d: a second document begins; write all settings in one, without --- between them", second.Line)
 		}
-		return nil, []error{fmt.Errorf("configuration file %s: %w", path, err)}
+		return nil, []error{Fault{Source: path, Err: fmt.Errorf("configuration file %s: %w", path, err)}}
 	}
 	flat = map[string]string{}
 	for _, n := range root.Content {
-		flatten(flat, "", n, func(err error) { errs = append(errs, fmt.Errorf("configuration file %s: %w", path, err)) })
+		flatten(flat, "", n, func(setting string, err error) {
+			errs = append(errs, Fault{Setting: setting, Source: path, Err: fmt.Errorf("configuration file %s: %w", path, err)})
+		})
 	}
 	return flat, errs
 }
@@ -187,9 +191,9 @@ func readConfiguration(path string) ([]byte, error) {
 	return text, err
 }
 
-func flatten(flat map[string]string, prefix string, n *yaml.Node, wrong func(error)) {
+func flatten(flat map[string]string, prefix string, n *yaml.Node, wrong func(setting string, err error)) {
 	if _, ok := flat[prefix]; ok && n.Kind != yaml.MappingNode {
-		wrong(fmt.Errorf("line %d: %s is there twice; leave one of them out", n.Line, prefix))
+		wrong(prefix, fmt.Errorf("line %d: %s is there twice; leave one of them out", n.Line, prefix))
 		return
 	}
 	switch n.Kind {
@@ -203,13 +207,13 @@ func flatten(flat map[string]string, prefix string, n *yaml.Node, wrong func(err
 		list := make([]string, len(n.Content))
 		for i, one := range n.Content {
 			if one.Kind != yaml.ScalarNode {
-				wrong(fmt.Errorf("line %d: %s must be a list of single values", one.Line, prefix))
+				wrong(prefix, fmt.Errorf("line %d: %s must be a list of single values", one.Line, prefix))
 				return
 			}
 			list[i] = one.Value
 		}
 		flat[prefix] = strings.Join(list, ",")
 	default:
-		wrong(fmt.Errorf("line %d: %s must be a single value, a list of them or a section", n.Line, prefix))
+		wrong(prefix, fmt.Errorf("line %d: %s must be a single value, a list of them or a section", n.Line, prefix))
 	}
 }

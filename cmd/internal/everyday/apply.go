@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -21,6 +20,7 @@ import (
 
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/rest"
+	"ledge/handlers/entityfile"
 )
 
 // listApplied returns the kinds in the order in which entities are added: each needs those before it. They are removed in the other order.
@@ -82,14 +82,14 @@ func (e entity) save(ctx context.Context, api *rest.API, dir string) (n int, err
 	return n, err
 }
 
-// eachFile calls f for each YAML or JSON file of a folder, by name. A folder that does not exist has none.
+// eachFile calls f for each file of a folder that may have entities, by name. A folder that does not exist has none.
 func eachFile(dir string, f func(path string) error) error {
 	files, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	for _, file := range files {
-		if err == nil && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(file.Name())) {
+		if err == nil && slices.Contains([]string{".yaml", ".yml", ".json", ".toml", ".csv"}, filepath.Ext(file.Name())) {
 			err = f(filepath.Join(dir, file.Name()))
 		}
 	}
@@ -101,6 +101,7 @@ type application struct {
 	c                             *cobra.Command
 	api                           *rest.API
 	dry                           bool
+	defaults                      defaults
 	added, changed, removed, same int
 	failed                        error
 }
@@ -110,15 +111,17 @@ func newApply() *cobra.Command {
 	a := &application{}
 	prune := false
 	c := &cobra.Command{
-		Use: "apply DIR", Args: cobra.ExactArgs(1), Short: "Make entities as in a folder of YAML files",
+		Use: "apply DIR", Args: cobra.ExactArgs(1), Short: "Make entities as in a folder of files",
 		Long: `Make device services, profiles, devices, provision watchers and subscriptions as in the files
-DIR/device/*.yaml and so on, as ledge save writes them. Entities that are missing are added, others
-are changed. A field that a file does not have is left alone; an empty one, such as labels: [], is
-emptied. It goes on behind a refusal. See docs/everyday.md.`,
+DIR/device/*.yaml and so on, as ledge save writes them, or as the import of the console takes them,
+in JSON, TOML or CSV too. Entities that are missing are added, others are changed. A field that a
+file does not have is left alone; an empty one, such as labels: [], is emptied. It goes on behind a
+refusal. See docs/everyday.md.`,
 		Example: "  ledge apply site --dry-run\n  ledge apply site --prune",
 	}
 	c.Flags().BoolVar(&a.dry, "dry-run", false, "change nothing, and print the differences")
 	c.Flags().BoolVar(&prune, "prune", false, "remove the entities that have no file, of the kinds that have a folder")
+	a.defaults.addTo(c)
 	return runOn(c, func(ctx context.Context, c *cobra.Command, api *rest.API) error {
 		a.c, a.api = c, api
 		dir := c.Flags().Arg(0)
@@ -153,81 +156,83 @@ emptied. It goes on behind a refusal. See docs/everyday.md.`,
 
 // applyFile applies the entities of a file and notes their names.
 func (a *application) applyFile(ctx context.Context, e entity, path string, names map[string]bool) error {
-	list, err := e.readFile(path, nil)
-	for _, fields := range list {
-		name, ok := fields["name"].(string)
-		if !ok || names[name] {
-			err := fmt.Errorf("%s: the name %v is missing, or in two files; each entity has one", path, fields["name"])
-			return exit.With(exit.Usage, err)
+	list, err := e.readFile(a.c, path)
+	if err != nil {
+		return exit.With(exit.Usage, err)
+	}
+	for _, one := range list {
+		switch {
+		case one.Name == "": // it may be the one that prune would remove
+			return exit.With(exit.Usage, e.explain(path, one, one.Err))
+		case one.Err == nil && names[one.Name]:
+			return exit.With(exit.Usage, fmt.Errorf("%s: the name %q is in two files; each entity has one", path, one.Name))
 		}
-		names[name] = true
-		if err := a.applyOne(ctx, e, name, rest.Settable(fields)); err != nil {
+		names[one.Name] = true
+		if err := a.applyOne(ctx, e, one); err != nil {
 			if ctx.Err() != nil {
 				return err
 			}
-			a.failed = errors.Join(a.failed, fmt.Errorf("%s: %w", path, err))
+			a.failed = errors.Join(a.failed, e.explain(path, one, err))
 		}
-	}
-	if err != nil {
-		return exit.With(exit.Usage, err)
 	}
 	return nil
 }
 
 // applyOne adds or changes an entity.
-func (a *application) applyOne(ctx context.Context, e entity, name string, then map[string]any) error {
-	now, etag, err := a.api.Entity(ctx, e.kind, e.kind.PathOf(name))
+func (a *application) applyOne(ctx context.Context, e entity, one entityfile.Entity) error {
+	if one.Err != nil {
+		return exit.With(exit.Usage, one.Err)
+	}
+	now, etag, err := a.api.Entity(ctx, e.kind, e.kind.PathOf(one.Name))
 	if err != nil {
 		return err
 	}
-	call := rest.Call{Method: http.MethodPatch, Service: e.kind.Service, Path: e.kind.Path, IfMatch: etag}
-	fields, count, done := then, &a.changed, "changed"
 	if now == nil {
-		call.Method, count, done = http.MethodPost, &a.added, "added"
-	} else {
-		fields = map[string]any{}
-		var texts []string
-		for _, field := range slices.Sorted(maps.Keys(then)) {
-			was, is := now[field], then[field]
-			if reflect.DeepEqual(was, is) || isEmpty(was) && isEmpty(is) { // the API leaves out empty lists
-				continue
-			}
-			fields[field] = is
-			texts = append(texts, fmt.Sprintf("%s: %s → %s", field, cmp.Or(cellOf(was), "nothing"), cmp.Or(cellOf(is), "nothing")))
+		if !a.dry {
+			err = e.addOne(ctx, a.api, one, a.defaults)
 		}
-		if len(fields) == 0 {
-			a.same++
-			return nil
+		if err == nil {
+			a.print(e, one.Name, "added", &a.added)
 		}
-		done += ": " + strings.Join(texts, ", ")
-		if fields["name"] = name; e.kind.Replaced {
-			call.Method, fields = http.MethodPut, maps.Clone(now)
-			maps.Copy(fields, then)
+		return err
+	}
+	given, err := rest.DecodeFields[map[string]any](one.JSON)
+	if err != nil {
+		return err
+	}
+	var texts []string
+	for _, field := range slices.Sorted(maps.Keys(given)) {
+		was, is := now[field], given[field]
+		if reflect.DeepEqual(was, is) || isEmpty(was) && isEmpty(is) {
+			continue
 		}
+		texts = append(texts, fmt.Sprintf("%s: %s → %s", field, cmp.Or(cellOf(was), "nothing"), cmp.Or(cellOf(is), "nothing")))
+	}
+	if len(texts) == 0 {
+		a.same++
+		return nil
 	}
 	if !a.dry {
-		if err := a.api.DoOne(ctx, call, e.kind.Key, fields); err != nil {
+		then := maps.Clone(now)
+		maps.Copy(then, given)
+		if err := a.api.Change(ctx, e.kind, one.Name, etag, now, then); err != nil {
 			return err
 		}
 	}
-	*count++
-	fmt.Fprintln(a.c.OutOrStdout(), e.about, name, a.prefix()+done)
+	a.print(e, one.Name, "changed: "+strings.Join(texts, ", "), &a.changed)
 	return nil
 }
 
-// isEmpty reports whether a value of JSON is nothing, or an empty text, list or object.
+// print prints and counts a change that is made, or that would be made in a dry run.
+func (a *application) print(e entity, name, done string, count *int) {
+	*count++
+	fmt.Fprintln(a.c.OutOrStdout(), e.about, name, a.prefix()+done)
+}
+
+// isEmpty reports whether a value of JSON is nothing, zero, or an empty list or object. The API leaves many of these out.
 func isEmpty(value any) bool {
-	switch v := value.(type) {
-	case nil:
-		return true
-	case string:
-		return v == ""
-	case []any:
-		return len(v) == 0
-	case map[string]any:
-		return len(v) == 0
-	}
-	return false
+	v := reflect.ValueOf(value)
+	return !v.IsValid() || v.IsZero() || (v.Kind() == reflect.Slice || v.Kind() == reflect.Map) && v.Len() == 0
 }
 
 // prefix is before the words for a change in a dry run.
@@ -257,8 +262,7 @@ func (a *application) prune(ctx context.Context, e entity, names map[string]bool
 				continue
 			}
 		}
-		a.removed++
-		fmt.Fprintln(a.c.OutOrStdout(), e.about, name, a.prefix()+"removed")
+		a.print(e, name, "removed", &a.removed)
 	}
 	return cmp.Or(err, ctx.Err())
 }

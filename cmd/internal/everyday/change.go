@@ -3,7 +3,6 @@ package everyday
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,82 +18,76 @@ import (
 
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/rest"
-	"ledge/handlers/deviceimport"
-	"ledge/handlers/jsonform"
-	"ledge/handlers/shapes/v2"
-	"ledge/handlers/yamldoc"
+	"ledge/handlers/entityfile"
 )
 
 const (
 	deviceName = "device" // of the kind
-	// mostFile is the size of the largest file of entities, in bytes, and mostDevices is the number of devices in one.
-	mostFile, mostDevices = 64 << 20, 100_000
+	// mostFile is the size of the largest file of entities, in bytes, and mostEntities is their number in one.
+	mostFile, mostEntities = 64 << 20, 100_000
 )
+
+// defaults are the fields of new devices whose files have none.
+type defaults struct{ service, profile string }
+
+func (d *defaults) addTo(c *cobra.Command) {
+	c.Flags().StringVar(&d.service, "service", "", "device service of the new devices that name none")
+	c.Flags().StringVar(&d.profile, "profile", "", "device profile of the new devices that name none")
+}
 
 // newAdd returns the command that adds entities of files.
 func (e entity) newAdd() *cobra.Command {
-	service, profile := "", ""
-	long := fmt.Sprintf(`Add %ss of YAML or JSON files, each with one or a list of them, in
-the form of get. - is standard input. The others are added if one is refused.`, e.about)
-	if e.name == deviceName {
-		long = `Add devices of YAML, JSON, TOML or CSV files, each with one or a list of them, in the form of get or
-as EdgeX's device services have them (deviceList). - is standard input. The others are added if one
-is refused.`
-	}
+	d := defaults{}
+	long := fmt.Sprintf(`Add %ss of YAML, JSON, TOML or CSV files, each with one or a list of them, in the
+form of get, or of devices as EdgeX's device services have them (deviceList). - is standard input.
+The others are added if one is refused.`, e.about)
 	c := &cobra.Command{
 		Use: "add FILE...", Args: cobra.MinimumNArgs(1), Short: fmt.Sprintf("Add %ss of files", e.about), Long: long,
 		Example: fmt.Sprintf("  ledge %s add NAME.yaml\n  ledge %[1]s get OLD | sed 's/^name: .*/name: NEW/' | ledge %[1]s add -", e.name),
 	}
 	if e.name == deviceName {
-		c.Flags().StringVar(&service, "service", "", "device service of the devices that name none")
-		c.Flags().StringVar(&profile, "profile", "", "device profile of the devices that name none")
+		d.addTo(c)
 	}
 	return runOn(c, func(ctx context.Context, c *cobra.Command, api *rest.API) error {
 		var failed error
 		for _, path := range c.Flags().Args() {
-			list, err := e.readFile(path, c.InOrStdin())
+			list, err := e.readFile(c, path)
 			if err != nil {
 				return exit.With(exit.Usage, err)
 			}
-			for _, fields := range list {
-				if e.name == deviceName {
-					fields, err = completeDevice(fields, service, profile)
-				}
-				if err == nil {
-					err = api.DoOne(ctx, rest.Call{Method: http.MethodPost, Service: e.kind.Service, Path: e.kind.Path}, e.kind.Key, fields)
-				}
-				if err != nil {
-					failed = errors.Join(failed, fmt.Errorf("%s: %v: %w", path, fields["name"], err))
+			for _, one := range list {
+				if err := e.addOne(ctx, api, one, d); err != nil {
+					failed = errors.Join(failed, e.explain(path, one, err))
 					continue
 				}
-				fmt.Fprintln(c.OutOrStdout(), e.about, fields["name"], "added")
+				fmt.Fprintln(c.OutOrStdout(), e.about, one.Name, "added")
 			}
 		}
 		return failed
 	})
 }
 
-// completeDevice fills in the fields that lists of EdgeX leave out.
-func completeDevice(fields map[string]any, service, profile string) (map[string]any, error) {
-	text, err := json.Marshal(fields)
-	if err != nil {
-		return fields, err
+// addOne adds an entity of a file.
+func (e entity) addOne(ctx context.Context, api *rest.API, one entityfile.Entity, d defaults) error {
+	if one.Err != nil {
+		return exit.With(exit.Usage, one.Err)
 	}
-	device, err := jsonform.Decode[v2.Device](text, jsonform.JSON)
-	if err != nil {
-		return fields, err
+	if e.name == deviceName {
+		if _, err := one.Complete(d.service, d.profile); err != nil {
+			return err
+		}
 	}
-	text, err = json.Marshal(v2.Device(deviceimport.Complete(device.Entity(), service, profile)))
-	if err != nil {
-		return fields, err
-	}
-	all, err := rest.DecodeFields[map[string]any](text)
-	return rest.Settable(all), err
+	return api.DoOne(ctx, rest.Call{Method: http.MethodPost, Service: e.kind.Service, Path: e.kind.Path}, e.kind.Key, one.JSON)
 }
 
-// readFile reads the entities of a file of one document; - is stdin.
-func (e entity) readFile(path string, stdin io.Reader) (list []map[string]any, err error) {
-	in := stdin
+// explain names the entity of a file that an error is about.
+func (e entity) explain(path string, one entityfile.Entity, err error) error {
+	return fmt.Errorf("%s: %s %d, %q: %w", path, e.about, one.Position, one.Name, err)
+}
+
+// readFile reads the entities of a file; - is standard input. It warns of keys that are ignored.
+func (e entity) readFile(c *cobra.Command, path string) ([]entityfile.Entity, error) {
+	in := c.InOrStdin()
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
@@ -110,43 +103,14 @@ func (e entity) readFile(path string, stdin io.Reader) (list []map[string]any, e
 	if len(text) > mostFile {
 		return nil, fmt.Errorf("%s is larger than %d bytes; split it", path, mostFile)
 	}
-	if list, err = e.parse(text); err != nil {
+	list, err := entityfile.Read(text, e.file, mostEntities, func(int64) error { return nil }) // the file is the user's own
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return list, nil
-}
-
-// parse reads the entities of a text.
-func (e entity) parse(text []byte) (list []map[string]any, err error) {
-	anyMemory := func(int64) error { return nil } // the file is the user's own
-	if e.name == deviceName {
-		rows, err := deviceimport.Read(text, mostDevices, anyMemory)
-		for _, row := range rows {
-			fields, err := rest.DecodeFields[map[string]any](row.Device)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, fields)
+	for _, one := range list {
+		if one.Ignored != "" {
+			fmt.Fprintln(c.ErrOrStderr(), "ledge:", e.explain(path, one, errors.New(one.Ignored)))
 		}
-		return list, err
-	}
-	var all any
-	if err := yamldoc.Decode(text, mostFile, anyMemory, &all); err != nil {
-		return nil, errors.New(yamldoc.Readable(err))
-	}
-	entities, ok := all.([]any)
-	if !ok {
-		entities = []any{all}
-	}
-	for _, one := range entities {
-		fields, ok := one.(map[string]any)
-		if !ok {
-			return nil, fmt.Errorf("it has something else than %ss; write fields such as name: NAME, or a list of them", e.about)
-		}
-		if fields, err = rest.Normalize(fields); err != nil {
-			return nil, err
-		}
-		list = append(list, fields)
 	}
 	return list, nil
 }
@@ -176,20 +140,14 @@ nobody else has changed it meanwhile.`, e.about),
 			const says = "the name %v is another one, and a name cannot be changed; add another %s instead"
 			return exit.With(exit.Usage, fmt.Errorf(says, then["name"], e.about))
 		}
-		call := rest.Call{Method: http.MethodPatch, Service: e.kind.Service, Path: e.kind.Path, IfMatch: etag}
-		fields := rest.ChangedFields(now, then)
-		if len(fields) == 0 {
+		names := slices.Sorted(maps.Keys(rest.ChangedFields(now, then)))
+		if len(names) == 0 {
 			fmt.Fprintln(c.OutOrStdout(), e.about, name, "is not changed")
 			return nil
 		}
-		if e.kind.Replaced {
-			call.Method, fields = http.MethodPut, then
-		}
-		fields["name"] = name
-		if err := api.DoOne(ctx, call, e.kind.Key, fields); err != nil {
+		if err := api.Change(ctx, e.kind, name, etag, now, then); err != nil {
 			return err
 		}
-		names := slices.Sorted(maps.Keys(rest.ChangedFields(now, then)))
 		fmt.Fprintln(c.OutOrStdout(), e.about, name, "changed:", strings.Join(names, ", "))
 		return nil
 	})
@@ -216,14 +174,16 @@ func (e entity) editText(ctx context.Context, c *cobra.Command, fields map[strin
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("%s: %w; nothing is changed", editor, err)
 	}
-	list, err := e.readFile(f.Name(), nil)
+	list, err := e.readFile(c, f.Name())
 	if err == nil && len(list) != 1 {
 		err = fmt.Errorf("the text has %d %ss; leave one", len(list), e.about)
+	} else if err == nil {
+		err = list[0].Err
 	}
 	if err != nil {
 		return nil, exit.With(exit.Usage, fmt.Errorf("%w; nothing is changed", err))
 	}
-	return list[0], nil
+	return rest.DecodeFields[map[string]any](list[0].JSON)
 }
 
 // newRemove returns the command that removes entities.

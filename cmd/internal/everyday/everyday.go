@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"reflect"
 	"strings"
 	"time"
 
@@ -19,6 +20,9 @@ import (
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/rest"
 	"ledge/cmd/internal/services"
+	"ledge/handlers/entityfile"
+	"ledge/handlers/notifications"
+	v2 "ledge/handlers/shapes/v2"
 )
 
 // TokenVariable is the variable of the environment with a token for --server.
@@ -68,14 +72,21 @@ type entity struct {
 	name  string // such as device
 	about string // such as "device profile"
 	kind  rest.Kind
+	file  entityfile.Kind
 }
 
 var entities = []entity{
-	{"device", "device", rest.Kinds["device"]},
-	{"profile", "device profile", rest.Kinds["profile"]},
-	{"service", "device service", rest.Kinds["service"]},
-	{"watcher", "provision watcher", rest.Kinds["watcher"]},
-	{"subscription", "subscription", rest.Kinds["subscription"]},
+	{"device", "device", rest.Kinds["device"], entityfile.Devices},
+	newEntity("profile", "device profile", reflect.TypeFor[v2.Profile]()),
+	newEntity("service", "device service", reflect.TypeFor[v2.Service]()),
+	newEntity("watcher", "provision watcher", reflect.TypeFor[v2.Watcher]()),
+	newEntity("subscription", "subscription", notifications.SubscriptionShape),
+}
+
+// newEntity returns the commands of a kind. shape is the struct of an entity in requests.
+func newEntity(name, about string, shape reflect.Type) entity {
+	k := rest.Kinds[name]
+	return entity{name, about, k, entityfile.Kind{About: about, Key: k.Key, List: k.List, Shape: shape}}
 }
 
 // Commands returns the commands of all kinds of entities and of readings.

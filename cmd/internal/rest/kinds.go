@@ -117,15 +117,6 @@ func (a *API) CopyCSV(ctx context.Context, k Kind, path string, query url.Values
 	return nil
 }
 
-// Normalize returns fields as they are decoded from JSON, so that they can be compared: those of YAML have other types.
-func Normalize(fields map[string]any) (map[string]any, error) {
-	text, err := json.Marshal(fields)
-	if err != nil {
-		return nil, err
-	}
-	return DecodeFields[map[string]any](text)
-}
-
 // DecodeFields decodes JSON. Whole numbers are int64, which YAML and JSON write with all digits.
 func DecodeFields[T any](text []byte) (value T, err error) {
 	in := json.NewDecoder(bytes.NewReader(text))

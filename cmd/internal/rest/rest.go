@@ -170,7 +170,7 @@ func (a *API) send(ctx context.Context, c Call) (*http.Response, error) {
 }
 
 // DoOne is Do with a batch of one entity. A refusal of the entity is an error.
-func (a *API) DoOne(ctx context.Context, c Call, key string, fields map[string]any) error {
+func (a *API) DoOne(ctx context.Context, c Call, key string, fields any) error {
 	c.Body = []any{map[string]any{"apiVersion": "v2", key: fields}}
 	var answer json.RawMessage
 	if _, err := a.Do(ctx, c, &answer); err != nil {

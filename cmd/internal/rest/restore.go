@@ -11,10 +11,8 @@ import (
 	"reflect"
 
 	"ledge/cmd/internal/exit"
+	"ledge/handlers/entityfile"
 )
-
-// ledgesOwn are the fields that no request sets.
-var ledgesOwn = []string{"id", "created", "modified", "lastConnected", "lastReported"}
 
 // Restore makes an entity as it was after an event, as an ordinary change. A removed entity is added again.
 func Restore(ctx context.Context, dir, entity, name string, seq uint64) (text string, err error) {
@@ -39,21 +37,10 @@ func Restore(ctx context.Context, dir, entity, name string, seq uint64) (text st
 	if err != nil {
 		return "", err
 	}
-	call := Call{Service: k.Service, Path: k.Path, IfMatch: etag}
-	fields := then
-	switch {
-	case now == nil:
-		call.Method = http.MethodPost
-	case k.Replaced:
-		call.Method = http.MethodPut
-	default:
-		call.Method, fields = http.MethodPatch, ChangedFields(now, then)
-	}
 	if reflect.DeepEqual(now, then) {
 		return fmt.Sprintf("%s %s is already as it was after event %d", entity, name, seq), nil
 	}
-	fields["name"] = name
-	if err := api.DoOne(ctx, call, k.Key, fields); err != nil {
+	if err := api.Change(ctx, k, name, etag, now, then); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("%s %s is as it was after event %d", entity, name, seq), nil
@@ -72,9 +59,24 @@ func (a *API) Entity(ctx context.Context, k Kind, path string) (fields map[strin
 	return Settable(fields), etag, err
 }
 
+// Change makes the fields of an entity from now to then. Now is nil if it does not exist, and belongs to the ETag.
+func (a *API) Change(ctx context.Context, k Kind, name, etag string, now, then map[string]any) error {
+	call := Call{Service: k.Service, Path: k.Path, IfMatch: etag}
+	switch {
+	case now == nil:
+		call.Method = http.MethodPost
+	case k.Replaced:
+		call.Method = http.MethodPut
+	default:
+		call.Method, then = http.MethodPatch, ChangedFields(now, then)
+	}
+	then["name"] = name
+	return a.DoOne(ctx, call, k.Key, then)
+}
+
 // Settable removes the fields that no request sets.
 func Settable(fields map[string]any) map[string]any {
-	for _, name := range ledgesOwn {
+	for _, name := range entityfile.OwnFields {
 		delete(fields, name)
 	}
 	return fields
@@ -86,7 +88,7 @@ func ChangedFields(now, then map[string]any) map[string]any {
 	fields := maps.Clone(then)
 	maps.DeleteFunc(fields, func(name string, value any) bool { return reflect.DeepEqual(value, now[name]) })
 	for name, value := range now {
-		if _, there := then[name]; there || name == "location" {
+		if _, there := then[name]; there || value == nil || name == "location" {
 			continue
 		}
 		switch value.(type) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 )
 
@@ -46,14 +47,17 @@ func FindAddresses(ctx context.Context, settings [][2]string, open bool) (Addres
 			found[host] = a
 		}
 		if a.err != nil {
-			errs, code = append(errs, fmt.Errorf("setting %s: %w", setting, a.err)), exit.Port
+			code = exit.Port
+			errs = append(errs, config.Fault{Setting: setting, Value: host, Err: fmt.Errorf("setting %s: %w", setting, a.err)})
 			continue
 		}
 		ip := a.ip
 		all[setting] = ip
 		if !ip.Unmap().IsLoopback() && !open {
-			errs = append(errs, fmt.Errorf("setting %s: %s can be reached from other machines, and no login protects it; set secure for TLS and a login; "+
-				"or use a loopback address such as 127.0.0.1 behind a tunnel or a reverse proxy with both, or set allow-insecure", setting, describe(host, ip)))
+			const says = "setting %s: %s can be reached from other machines, and no login protects it; set secure for TLS and a login; " +
+				"or use a loopback address such as 127.0.0.1 behind a tunnel or a reverse proxy with both, or set allow-insecure"
+			err := fmt.Errorf(says, setting, describe(host, ip))
+			errs = append(errs, config.Fault{Setting: setting, Value: host, Err: err})
 		}
 	}
 	if len(errs) > 0 {

@@ -158,8 +158,33 @@ func TestConfigCheck(t *testing.T) {
 	if code != exit.Usage || out != "" || strings.Count(stderr, "\n") != 12 {
 		t.Errorf("exit code %d, %s%s", code, out, stderr)
 	}
+	object, problem := jsonOf(t, exit.Usage, args...)
+	wantKeys(t, "config check", object, "faults")
+	if problem["message"] != strings.TrimPrefix(strings.TrimSuffix(stderr, "\n"), "ledge: ") {
+		t.Errorf("the error is %v", problem)
+	}
+	faults := map[string]bool{}
+	for _, one := range object["faults"].([]any) {
+		wantKeys(t, "a fault", one, "setting", "value", "source", "text")
+		f := one.(map[string]any)
+		faults[fmt.Sprint(f["setting"], "|", f["value"], "|", f["source"])] = true
+		if text, _ := f["text"].(string); text == "" || !strings.Contains(stderr, text) {
+			t.Errorf("%v is not in %s", f, stderr)
+		}
+	}
+	wants := []string{
+		"metadata-port|x|--metadata-port", "disk-reserve|10GB|--disk-reserve", "max-result-count|many|LEDGE_MAX_RESULT_COUNT",
+		"log-format||" + file, "tap||" + file, "retain|1|" + file, "smtp-host|h|" + file, "log-format|xml|" + file,
+		"events-max-age|1m|--events-max-age", "units-file|" + units + "|--units-file", "||", "notifications-host|0.0.0.0|" + file,
+	}
+	if got := slices.Sorted(maps.Keys(faults)); !slices.Equal(got, slices.Sorted(slices.Values(wants))) {
+		t.Errorf("got %q\nwant %q", got, wants)
+	}
 	t.Setenv("CREDENTIALS_DIRECTORY", "")
 	t.Setenv("LEDGE_MAX_RESULT_COUNT", "7")
+	if object, _ := jsonOf(t, exit.OK, "config", "check", "--data-dir", dir); len(object["faults"].([]any)) != 0 {
+		t.Errorf("got %v", object)
+	}
 	out, stderr, code = ledgetest.Run(t, "config", "check", "--data-dir", dir, "--secure", "--log-level", "debug")
 	if code != exit.OK || out != "all settings are right\n" || stderr != "" {
 		t.Errorf("exit code %d, %s%s", code, out, stderr)

@@ -159,8 +159,21 @@ func TestApply(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(site, "device/wrong.json")); err == nil {
 		t.Error("the file of an entity that does not exist is left")
 	}
+	ledgetest.MustWrite(t, filepath.Join(site, "profile/numbers.yaml"), "deviceProfileList: 1\nname: numbers\n"+
+		"deviceResources:\n- name: r\n  properties: {valueType: Int16, readWrite: RW, minimum: 1, scale: 1.10}\n  attributes: {at: 0x1F}\n")
+	ledgetest.MustWrite(t, filepath.Join(site, "watcher/new.csv"), "name,labels\nw,a\n")
+	run(exit.Usage, `provision watcher 1, "w": `, "apply", site)
+	if err := os.Remove(filepath.Join(site, "watcher/new.csv")); err != nil {
+		t.Fatal(err)
+	}
+	run(exit.OK, "ignored, because unknown: deviceProfileList", "apply", site)
+	if a := p.Call(http.MethodGet, p.Metadata+"/api/v2/deviceprofile/name/numbers", "", ""); !strings.Contains(a.Body, `"scale":"1.10"`) ||
+		!strings.Contains(a.Body, `"at":31`) {
+		t.Errorf("got %s", a.Body)
+	}
+	run(exit.OK, "0 added, 0 changed, 0 removed; 12 the same", "apply", site)
 	change("device/cam-1.yaml", "name: cam-1", "name: new")
-	run(exit.Usage, "is missing, or in two files", "apply", site)
+	run(exit.Usage, "is in two files", "apply", site)
 }
 
 // TestEverydayElsewhere asks another node over TLS, with a token in a file and in the environment.

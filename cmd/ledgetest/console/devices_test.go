@@ -3,7 +3,9 @@ package console
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"html"
 	"image"
 	"image/color"
 	"image/jpeg"
@@ -13,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -541,6 +544,124 @@ func TestConsoleImportFormats(t *testing.T) {
 			t.Errorf("%q: want %q and no names of Go:\n%s", text, says, got.Text)
 		}
 	}
+}
+
+// TestImportAndApply gives the same files to the import of the console and to ledge apply, each on a node of its own. The devices are the
+// same afterwards, and so are the reasons of refusals. A second run changes nothing.
+func TestImportAndApply(t *testing.T) {
+	t.Parallel()
+	start := func() *ledgetest.Node {
+		p := ledgetest.Start(t, t.TempDir())
+		ledgetest.AddSensorProfile(p)
+		ledgetest.AddSensor(p, "there", `,"labels":["old"]`)
+		return p
+	}
+	importing, applying := start(), start()
+	c := importing.NewRole(t, domain.Operator)
+	for i, one := range []struct{ file, text, refused string }{
+		{
+			"list.yaml", "- {name: NEW, labels: [0012, hall], protocols: {other: {Port: 0x1F}}, autoEvents: [{sourceName: temperature, interval: 10s}]}\n",
+			"",
+		},
+		{
+			"edgex.yml", "deviceList:\n- Name: NEW\n  ProfileName: hall-sensor\n" +
+				"  properties: {x: 1}\n  Protocols: {other: {Rate: 1.10}}\n",
+			"",
+		},
+		{"one.json", `{"name":"there","description":"new","labels":[],"adminState":null}`, ""},
+		{
+			"requests.json", `[{"apiVersion":"v2","device":{"name":"NEW","protocols":{"other":{"Port":502,"Secure":true}},"location":{"floor":2}}}]`,
+			"",
+		},
+		{
+			"answer.json", `{"totalCount":1,"devices":[{"name":"there","id":"4b4e0a0e-0000-4000-8000-000000000000"` +
+				`,"created":7,"operatingState":"DOWN"}]}`,
+			"",
+		},
+		{
+			"edgex.toml", "[[DeviceList]]\nName = \"NEW\"\nDescription = \"0012\"\n" +
+				"[DeviceList.Protocols.other]\nPort = 0x1F\nSince = 2024-01-31\n",
+			"",
+		},
+		{"table.csv", "name;labels;protocols.other.Port\nNEW;b,c;502\nthere;x;\n", ""},
+		{
+			"profile.yaml", "- {name: NEW, profileName: no-such, protocols: {other: {}}}\n- {name: NEW-b, protocols: {other: {}}}\n",
+			`device profile "no-such"`,
+		},
+		{
+			"type.yaml", "- {name: NEW, labels: hall}\n- {name: NEW-b, protocols: {other: {}}}\n",
+			"device.labels: a JSON string is not possible here; give an array",
+		},
+		{"spelling.yaml", "- {name: there, lables: [a]}\n", "lables: is an unknown key; did you mean labels?"},
+		{"twice.yaml", "- {name: there, description: a}\n- {name: there, description: b}\n", "device 1 has the same name; leave one out"},
+		{"state.csv", "name,adminState\nthere,OPEN\n", `"OPEN"`},
+		{"broken.yaml", "- name: [\n", "The text is not JSON, YAML, TOML or CSV: line"},
+		{"documents.yaml", "name: a\n---\nname: b\n", "The text is more than one document: line 3"},
+		{
+			"bomb.yaml", "a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\n" +
+				"c: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c]\n",
+			"the aliases make more than",
+		},
+		{"broken.toml", "[[DeviceList]]\nName = \"a\nx = 1\n", "The text is not TOML: line 2"},
+		{"broken.csv", "name,description\na,b,c\n", "The text is not CSV: line 2"},
+		{"empty.json", "[]", "There is no device in the text"},
+	} {
+		text := strings.ReplaceAll(one.text, "NEW", fmt.Sprintf("new-%d", i))
+		site := t.TempDir()
+		if err := os.Mkdir(filepath.Join(site, "device"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		ledgetest.MustWrite(t, filepath.Join(site, "device", one.file), text)
+		runs := []struct {
+			node *ledgetest.Node
+			run  func() (says string)
+		}{
+			{importing, func() string {
+				page := importText(c, text, "apply", "serviceName", "device-rest", "profileName", "hall-sensor")
+				return html.UnescapeString(page.Text)
+			}},
+			{applying, func() string {
+				defaults := []string{"apply", "--service", "device-rest", "--profile", "hall-sensor"}
+				out, stderr, _ := ledgetest.Run(t, append(defaults, site, "--data-dir", applying.Dir)...)
+				return out + stderr
+			}},
+		}
+		for i, r := range runs {
+			if says := r.run(); !strings.Contains(says, one.refused) {
+				t.Errorf("%s, run %d: got %s\nwant %q", one.file, i, says, one.refused)
+			}
+			before := len(ledgetest.Logged(t, r.node.Dir))
+			if r.run(); len(ledgetest.Logged(t, r.node.Dir)) != before {
+				t.Errorf("%s, run %d: the second run changes something", one.file, i)
+			}
+		}
+		if imported, applied := devicesOf(t, importing), devicesOf(t, applying); imported != applied {
+			t.Errorf("%s: the import has made\n%s\nand apply\n%s", one.file, imported, applied)
+		}
+	}
+	if all := devicesOf(t, importing); strings.Count(all, "new-") != 7 || strings.Contains(all, "4b4e0a0e") {
+		t.Errorf("want 7 new devices, got\n%s", all)
+	}
+}
+
+// devicesOf returns the devices of a node by name, without ids and times.
+func devicesOf(t *testing.T, p *ledgetest.Node) string {
+	t.Helper()
+	var answer struct{ Devices []map[string]any }
+	a := p.Call(http.MethodGet, p.Metadata+"/api/v2/device/all?limit=-1", "", "")
+	if err := json.Unmarshal([]byte(a.Body), &answer); err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, d := range answer.Devices {
+		for _, own := range []string{"id", "created", "modified"} {
+			delete(d, own)
+		}
+		text, _ := json.Marshal(d)
+		list = append(list, string(text))
+	}
+	slices.Sort(list)
+	return strings.Join(list, "\n")
 }
 
 // TestConsoleActiveMedia posts what a browser would run as a page. The console gives it out as a download only.

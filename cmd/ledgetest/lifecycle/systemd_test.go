@@ -53,22 +53,40 @@ func TestSystemd(t *testing.T) {
 	hear("STOPPING=1")
 }
 
-const unit = "../../../deploy/systemd/ledge.service"
-
-// TestSystemdUnit holds that systemd takes the unit, that the unit confines the program, and that it does not restart what a restart
+// TestSystemdUnits holds that systemd takes the units, that they confine the program, and that it does not restart what a restart
 // cannot mend.
-func TestSystemdUnit(t *testing.T) {
+func TestSystemdUnits(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{"RestartPreventExitStatus=2 3 5 6", "Type=notify", "ExecReload=/bin/kill -HUP $MAINPID"} {
-		if !strings.Contains(ledgetest.MustRead(t, unit), "\n"+line+"\n") {
+	units, err := filepath.Glob(ledgetest.Repo("deploy", "systemd", "*"))
+	if err != nil || len(units) != 3 {
+		t.Fatalf("units: %v, %v", units, err)
+	}
+	for _, line := range []string{"RestartPreventExitStatus=2 3 5 6", "Type=notify", `ExecReload=/bin/sh -c "kill -HUP $MAINPID"`} {
+		if !strings.Contains(ledgetest.MustRead(t, ledgetest.Repo("deploy", "systemd", "ledge.service")), "\n"+line+"\n") {
 			t.Errorf("the unit lacks %s", line)
 		}
 	}
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
 		t.Skip("systemd-analyze is not installed: Debian's package systemd")
 	}
-	out, err := exec.CommandContext(t.Context(), "systemd-analyze", "security", "--offline=true", "--threshold=20", "--no-pager", unit).CombinedOutput()
-	if err != nil || !regexp.MustCompile(`exposure level for ledge.service: [01]\.\d`).Match(out) {
-		t.Errorf("%v\n%s", err, out)
+	binary, err := filepath.Abs(ledgetest.Binary)
+	ledgetest.MustDo(t, err)
+	verify := []string{"verify", "--man=no"} // the manual pages are in the package
+	for dir, i := t.TempDir(), 0; i < len(units); i++ {
+		name := filepath.Base(units[i])
+		path := filepath.Join(dir, name)
+		ledgetest.MustWrite(t, path, strings.ReplaceAll(ledgetest.MustRead(t, units[i]), "/usr/bin/ledge", binary))
+		verify = append(verify, path)
+		if filepath.Ext(name) != ".service" {
+			continue
+		}
+		rate := []string{"security", "--offline=true", "--threshold=20", "--no-pager", path}
+		out, err := exec.CommandContext(t.Context(), "systemd-analyze", rate...).CombinedOutput()
+		if err != nil || !regexp.MustCompile(`exposure level for `+name+`: [01]\.\d`).Match(out) {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}
+	if out, err := exec.CommandContext(t.Context(), "systemd-analyze", verify...).CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
 	}
 }

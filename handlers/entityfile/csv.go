@@ -1,4 +1,4 @@
-package deviceimport
+package entityfile
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package deviceimport
+package entityfile
 
 import (
 	"errors"
@@ -38,7 +38,7 @@ func parseTOML(text []byte, hold Hold) (any, error) {
 			setTOML(at, e)
 		}
 	}
-	if isWider(root) {
+	if _, wide := isBeyond(root, maxDepth); wide {
 		return nil, domain.Errorf(domain.Invalid, "A table of the TOML has more than %d keys. Give it fewer.", yamldoc.MaxKeys)
 	}
 	var checked map[string]any
@@ -68,22 +68,17 @@ func tableAt(t map[string]any, path []string) map[string]any {
 			t = v
 			continue
 		case []any:
-			if last, ok := lastOf(v).(map[string]any); ok {
-				t = last
-				continue
+			if n := len(v); n > 0 {
+				if last, ok := v[n-1].(map[string]any); ok {
+					t = last
+					continue
+				}
 			}
 		}
 		next := map[string]any{}
 		t[key], t = next, next
 	}
 	return t
-}
-
-func lastOf(list []any) any {
-	if len(list) == 0 {
-		return nil
-	}
-	return list[len(list)-1]
 }
 
 // addTable appends a table to the list at a path.

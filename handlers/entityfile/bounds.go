@@ -1,7 +1,7 @@
-package deviceimport
+package entityfile
 
 import (
-	"slices"
+	"encoding/json"
 	"strings"
 	"unicode/utf8"
 
@@ -12,7 +12,9 @@ import (
 // Limits of the texts that are read.
 const (
 	maxDepth  = jsonlimit.Depth // of lists and objects in each other
-	maxDevice = 4 << 20         // bytes, as an element of a request
+	maxEntity = 4 << 20         // bytes, as an element of a request
+	// leastExpanded is the length in bytes of a text whose aliases may make as much of it as those of any shorter text.
+	leastExpanded = 1 << 20
 )
 
 // Bytes of memory, each of them measured for the text that takes the most.
@@ -23,41 +25,29 @@ const (
 	csvCell     = 64  // of a cell before its record is read
 	csvValue    = 160 // of a cell with a value, or a label
 	csvTable    = 512 // of a cell in a table of its own
-	deviceTimes = 3   // of the JSON of a device: before, and while it is planned
+	entityTimes = 3   // of the JSON of an entity: before, and while it is planned
 )
 
-// isDeeper reports whether lists and objects are in each other more than depth times.
-func isDeeper(v any, depth int) bool {
-	deeper := func(v any) bool { return isDeeper(v, depth-1) }
+// isBeyond reports whether lists and objects are in each other more than depth times, and whether an object has more keys than are read.
+// It looks at the keys of all depths.
+func isBeyond(v any, depth int) (deep, wide bool) {
+	look := func(one any) {
+		d, w := isBeyond(one, depth-1)
+		deep, wide = deep || d, wide || w
+	}
 	switch v := v.(type) {
 	case []any:
-		return depth == 0 || slices.ContainsFunc(v, deeper)
-	case map[string]any:
+		deep = depth <= 0
 		for _, one := range v {
-			if depth == 0 || deeper(one) {
-				return true
-			}
+			look(one)
+		}
+	case map[string]any:
+		deep, wide = depth <= 0, len(v) > yamldoc.MaxKeys
+		for _, one := range v {
+			look(one)
 		}
 	}
-	return false
-}
-
-// isWider reports whether an object has more keys than are read.
-func isWider(v any) bool {
-	switch v := v.(type) {
-	case []any:
-		return slices.ContainsFunc(v, isWider)
-	case map[string]any:
-		if len(v) > yamldoc.MaxKeys {
-			return true
-		}
-		for _, one := range v {
-			if isWider(one) {
-				return true
-			}
-		}
-	}
-	return false
+	return deep, wide
 }
 
 // lengthOf returns how long a value is as JSON at most, in bytes: a character of a text may become six.
@@ -73,6 +63,10 @@ func lengthOf(v any) (n int64) {
 		}
 	case literal:
 		return lengthOf(string(v))
+	case json.Number:
+		return lengthOf(string(v))
+	case bool:
+		return int64(len(`"false"`))
 	case string:
 		n += int64(len(v))
 		for _, c := range v {

@@ -1,4 +1,4 @@
-package deviceimport
+package entityfile
 
 import (
 	"fmt"
@@ -8,8 +8,9 @@ import (
 	"ledge/handlers/yamldoc"
 )
 
-func parseYAML(text []byte, hold Hold) (all any, err error) {
-	root, err := yamldoc.Parse(text, int64(len(text)), func(n int64) error { return hold(n * yamlTimes / 2) })
+// parseYAML reads YAML. Its aliases may make as much of it as of a text of most bytes.
+func parseYAML(text []byte, most int64, hold Hold) (all any, err error) {
+	root, err := yamldoc.Parse(text, most, func(n int64) error { return hold(n * yamlTimes / 2) })
 	if err != nil || root == nil {
 		return nil, err
 	}

@@ -1,21 +1,27 @@
-package deviceimport
+package entityfile
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
 	"ledge/domain"
+	v2 "ledge/handlers/shapes/v2"
 )
 
 // free holds any amount of memory.
 func free(int64) error { return nil }
 
-// asJSON is the device of each row.
-func asJSON(rows []Row) string {
+// asJSON returns each entity, or its fault.
+func asJSON(list []Entity) string {
 	var all []string
-	for _, r := range rows {
-		all = append(all, string(r.Device))
+	for _, e := range list {
+		text := string(e.JSON)
+		if e.Err != nil {
+			text = fmt.Sprint(e.Name, ": ", e.Err)
+		}
+		all = append(all, text)
 	}
 	return strings.Join(all, "\n")
 }
@@ -45,14 +51,14 @@ deviceList:
 		"requests": "\ufeff" + `[{"apiVersion":"v2","device":{"name":"0012","description":"2024-01-31","profileName":"p","labels":["0012","hall"],"location":{"floor":2,"room":"0012"},
 "autoEvents":[{"interval":"10s","onChange":true,"sourceName":"t"}],"protocols":{"modbus-tcp":{"Address":"10.0.0.7","UnitID":"0x1F","Rate":1.10,"Secure":true}}}}]`,
 	} {
-		rows, err := Read([]byte(text), 10, free)
+		rows, err := Read([]byte(text), Devices, 10, free)
 		if got := asJSON(rows); err != nil || got != want {
 			t.Errorf("%s: %v\n got %s\nwant %s", name, err, got, want)
 		}
 	}
 }
 
-// TestReadTOML reads a device list as device services of EdgeX 2.x have it, with the keys in their case.
+// TestReadTOML reads a device list as device services of EdgeX 2.x have it. The keys get the case of the API.
 func TestReadTOML(t *testing.T) {
 	rows, err := Read([]byte(`# Devices of the hall
 [[DeviceList]]
@@ -77,11 +83,18 @@ func TestReadTOML(t *testing.T) {
     SourceName = "Other"
 [[DeviceList]]
 Name = "meter-2"
-Protocols = { other = { a.b = 1, list = "x" } }
-`), 10, free)
-	const want = `{"AutoEvents":[{"Interval":"10s","OnChange":false,"SourceName":"Switch"},{"SourceName":"Other"}],"Description":"a meter","Labels":["industrial","modbus"],"Name":"meter-1",` +
-		`"ProfileName":"power","Protocols":{"modbus-tcp":{"Address":"10.0.0.7","Port":"502","Rate":"1.10","Secure":"true","Since":"2024-01-31","UnitID":"0x1F"}}}` + "\n" +
-		`{"Name":"meter-2","Protocols":{"other":{"a":{"b":"1"},"list":"x"}}}`
+Protocols = { other.a = 1, more = { list = "x" } }
+[[DeviceList]]
+Name = "meter-3"
+Protocols = { other = { a.b = 1 } }
+`), Devices, 10, free)
+	const want = `{"autoEvents":[{"interval":"10s","onChange":false,"sourceName":"Switch"},` +
+		`{"interval":"","onChange":false,"sourceName":"Other"}],` +
+		`"description":"a meter","labels":["industrial","modbus"],"name":"meter-1","profileName":"power",` +
+		`"protocols":{"modbus-tcp":{"Address":"10.0.0.7","Port":"502","Rate":"1.10",` +
+		`"Secure":"true","Since":"2024-01-31","UnitID":"0x1F"}}}` + "\n" +
+		`{"name":"meter-2","protocols":{"more":{"list":"x"},"other":{"a":"1"}}}` + "\n" +
+		"meter-3: device.Protocols.other.a: a JSON object is not possible here; give a string"
 	if got := asJSON(rows); err != nil || got != want {
 		t.Errorf("%v\n got %s\nwant %s", err, got, want)
 	}
@@ -93,11 +106,58 @@ func TestReadCSV(t *testing.T) {
 		"semicolons": "\ufeffname;profileName;labels;protocols.rest.host;protocols.rest.since;notify\n0012;p;a,b;10.0.0.7;2024-01-31;true\n\nm-2;;;;;\n",
 		"tabs":       "name\tprofileName\tlabels\tprotocols.rest.host\tprotocols.rest.since\tnotify\n0012\tp\ta;b\t10.0.0.7\t2024-01-31\ttrue\nm-2\t\t\t\t\t\n",
 	} {
-		rows, err := Read([]byte(text), 10, free)
+		rows, err := Read([]byte(text), Devices, 10, free)
 		const want = `{"labels":["a","b"],"name":"0012","notify":true,"profileName":"p","protocols":{"rest":{"host":"10.0.0.7","since":"2024-01-31"}}}` + "\n" + `{"name":"m-2"}`
 		if got := asJSON(rows); err != nil || got != want {
 			t.Errorf("%s: %v\n got %s\nwant %s", name, err, got, want)
 		}
+	}
+}
+
+// TestFaults names the fault of one entity, and reads the others.
+func TestFaults(t *testing.T) {
+	list, err := Read([]byte(`
+- {name: a, id: 4b4e0a0e-0000-4000-8000-000000000000, created: 5, description: null, labels: [], Properties: {x: 1}}
+- {name: b, labels: hall}
+- {labels: [hall]}
+- 7
+- {name: a}
+- {name: c, lables: [hall]}
+- {name: d, labels: [null]}
+- {name: e, notify: 5, Name: f}
+`), Devices, 10, free)
+	const want = `{"labels":[],"name":"a"}
+b: device.labels: a JSON string is not possible here; give an array
+: name: is missing or empty; give a name
+: it is something else than devices; write fields such as name: NAME, or a list of them
+a: device 1 has the same name; leave one out
+c: lables: is an unknown key; did you mean labels?
+d: labels[0]: is null; give an entry or leave it out
+e: device.notify: a JSON number is not possible here; give true or false`
+	if got := asJSON(list); err != nil || got != want {
+		t.Errorf("%v\n got %s\nwant %s", err, got, want)
+	}
+	if list[0].Ignored != "ignored, because unknown: Properties" {
+		t.Errorf("got %q", list[0].Ignored)
+	}
+}
+
+// TestReadProfiles reads profiles as EdgeX users write them: numbers stand for texts, and aliases make much of a short text.
+func TestReadProfiles(t *testing.T) {
+	profiles := Kind{About: "device profile", Key: "profile", List: "profiles", Shape: reflect.TypeFor[v2.Profile]()}
+	resources := strings.Repeat("  - *r\n", 500)
+	list, err := Read([]byte(`x-r: &r
+  {name: 0012, isHidden: True, properties: {valueType: Int16, minimum: 1.10}, attributes: {at: 0x1F, since: 2024-01-31, on: true}}
+name: 7
+deviceResources:
+`+resources), profiles, 10, free)
+	const resource = `{"description":"","name":"0012","isHidden":true,"tag":"",` +
+		`"properties":{"valueType":"Int16","readWrite":"","units":"","minimum":"1.10",` +
+		`"maximum":"","defaultValue":"","mask":"","shift":"","scale":"","offset":"","base":"","assertion":"","mediaType":""},` +
+		`"attributes":{"at":31,"on":true,"since":"2024-01-31"}}`
+	want := `{"deviceResources":[` + strings.TrimSuffix(strings.Repeat(resource+",", 500), ",") + `],"name":"7"}`
+	if got := asJSON(list); err != nil || got != want {
+		t.Errorf("%v\n got %.1000s\nwant %.1000s", err, got, want)
 	}
 }
 
@@ -116,27 +176,27 @@ func TestReadWrong(t *testing.T) {
 		"an object as a key":     {"- {[a]: b}\n", "line 1: a list or an object cannot be a key"},
 		"an alias bomb":          {bomb, "line 3: the aliases make more than"},
 		"a long text many times": {"x: &x " + strings.Repeat("y", 1<<20) + "\nz: [" + strings.Repeat("*x,", 1000) + "]", "line 2: the aliases make more than"},
-		"depth":                  {strings.Repeat("[", 100) + strings.Repeat("]", 100), "Device 1 has lists and objects more than 64 deep"},
+		"depth":                  {strings.Repeat("[", 100) + strings.Repeat("]", 100), "The device 1 has lists and objects more than 64 deep"},
 		"depth of YAML":          {strings.Repeat("[", 8<<20), "exceeded max depth"},
 		"depth of JSON":          {strings.Repeat("[", 8<<20) + strings.Repeat("]", 8<<20), "exceeded max depth"},
 		"depth of TOML":          {"a = " + strings.Repeat("[", 8<<20), "nested more than"},
 		"depth of inline tables": {"a = " + strings.Repeat("{a=", 4<<20), "nested more than"},
-		"depth of keys":          {"a" + strings.Repeat(".a", 1<<17) + "=1\n", "Device 1 has lists and objects more than 64 deep"},
-		"depth of tables":        {"[a" + strings.Repeat(".a", 1<<17) + "]\nx=1\n", "Device 1 has lists and objects more than 64 deep"},
+		"depth of keys":          {"a" + strings.Repeat(".a", 1<<17) + "=1\n", "The device 1 has lists and objects more than 64 deep"},
+		"depth of tables":        {"[a" + strings.Repeat(".a", 1<<17) + "]\nx=1\n", "The device 1 has lists and objects more than 64 deep"},
 		"broken TOML":            {"[[DeviceList]]\nName = \"a\nx = 1\n", "not TOML: line 2, column "},
 		"a table twice":          {"[a]\n[a]\n", "not TOML: "},
 		"broken CSV":             {"name,description\na,\"b\nc,d\n", "not CSV: line "},
 		"too many cells":         {"name,description\na,b,c\n", "not CSV: line 2: wrong number of fields"},
 		"a column twice":         {"name,Name\na,b\n", `has the column "Name" twice`},
 		"a protocol alone":       {"name,protocols.rest\na,b\n", `The column "protocols.rest" of the CSV cannot be read`},
-		"keys of JSON":           {`{"name":"a",` + manyKeys(`"k%d":1,`) + `"z":1}`, "Device 1 has an object with more than 1000 keys"},
+		"keys of JSON":           {`{"name":"a",` + manyKeys(`"k%d":1,`) + `"z":1}`, "The device 1 has an object with more than 1000 keys"},
 		"keys of YAML":           {manyKeys("k%d: 1\n"), "line 1: a mapping has more than 1000 keys"},
 		"keys of TOML":           {manyKeys("k%d = 1\n"), "A table of the TOML has more than 1000 keys"},
 		"columns":                {"name" + manyKeys(",k%d") + "\n", "The CSV has more than 1000 columns"},
-		"a long device":          {"- name: " + strings.Repeat("<", 1<<20) + "\n", "Device 1 is longer than 4194304 bytes"},
+		"a long device":          {"- name: " + strings.Repeat("<", 1<<20) + "\n", "The device 1 is longer than 4194304 bytes"},
 		"auto events in a table": {"name,autoEvents\na,b\n", `The column "autoEvents" cannot be given in CSV`},
 	} {
-		rows, err := Read([]byte(c.text), 2, free)
+		rows, err := Read([]byte(c.text), Devices, 2, free)
 		if err != nil && (c.says == "" || !strings.Contains(err.Error(), c.says)) || err == nil && c.says != "" {
 			t.Errorf("%s: got %d rows, %v, want %q", name, len(rows), err, c.says)
 		}
@@ -164,7 +224,7 @@ func TestReadHoldsMemory(t *testing.T) {
 		"cells of CSV": "name,a\n" + strings.Repeat(",", n), "rows of CSV": "name,a\n" + strings.Repeat("1,1\n", n),
 	} {
 		held := int64(0)
-		_, err := Read([]byte(text), 10, func(bytes int64) error {
+		_, err := Read([]byte(text), Devices, 10, func(bytes int64) error {
 			if held += bytes; held > 2<<20 {
 				return domain.Errorf(domain.TooLarge, "there is no memory")
 			}
@@ -196,7 +256,7 @@ func TestOrdinaryLists(t *testing.T) {
 			list = "[" + strings.TrimSuffix(list, ",") + "]"
 		}
 		held := int64(len(list))
-		rows, err := Read([]byte(list), 10_000, func(bytes int64) error { held += bytes; return nil })
+		rows, err := Read([]byte(list), Devices, 10_000, func(bytes int64) error { held += bytes; return nil })
 		if most := domain.Share(0, 128<<20); err != nil || len(rows) != 10_000 || held > most {
 			t.Errorf("%s: got %d devices, %v; %d MiB are held, want %d at most", name, len(rows), err, held>>20, most>>20)
 		}
@@ -209,7 +269,7 @@ func FuzzRead(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		rows, err := Read(text, 100, free)
+		rows, err := Read(text, Devices, 100, free)
 		if err == nil && len(rows) == 0 {
 			t.Errorf("neither devices nor an error")
 		}
