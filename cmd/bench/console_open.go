@@ -9,6 +9,7 @@ import (
 	"html"
 	"io"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -198,7 +199,7 @@ func (b *tab) get(ctx context.Context, path string) (*http.Response, error) {
 	return b.Do(r)
 }
 
-// open loads a page, and returns the live connection that it asks for.
+// open loads a page, and returns the live stream of a browser that shows it.
 func (b *tab) open(ctx context.Context, path string) (io.ReadCloser, error) {
 	page, err := b.get(ctx, path)
 	if err != nil {
@@ -213,15 +214,47 @@ func (b *tab) open(ctx context.Context, path string) (io.ReadCloser, error) {
 	if topics == nil {
 		return nil, fmt.Errorf("%s, without a live part", page.Status)
 	}
-	live, err := b.get(ctx, "/live?"+html.UnescapeString(string(topics[1])))
-	if err == nil && live.StatusCode != http.StatusOK {
-		live.Body.Close()
-		err = fmt.Errorf("live connection: %s", live.Status)
-	}
+	live, err := b.get(ctx, "/live")
 	if err != nil {
 		return nil, err
 	}
+	if err := b.choose(ctx, live, html.UnescapeString(string(topics[1]))); err != nil {
+		live.Body.Close()
+		return nil, fmt.Errorf("live stream of %s: %w", path, err)
+	}
 	return live.Body, nil
+}
+
+// choose reads the first event of a live stream, which names it, and sends its topics.
+func (b *tab) choose(ctx context.Context, live *http.Response, topics string) error {
+	var begin []byte
+	for one := make([]byte, 1); !bytes.HasSuffix(begin, []byte("\n\n")); begin = append(begin, one...) { // the rest stays in live
+		if _, err := live.Body.Read(one); err != nil {
+			return fmt.Errorf("%s: %w", live.Status, err)
+		}
+	}
+	_, data, _ := strings.Cut(string(begin), "data: ")
+	named, err := url.ParseQuery(strings.TrimSpace(data))
+	if err != nil {
+		return err
+	}
+	body := strings.NewReader(topics + "&stream=" + named.Get("stream"))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+b.console+"/live", body)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Cookie", b.cookie)
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	answer, err := b.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("topics %s: %s %s", topics, answer.Status, text)
+	}
+	return err
 }
 
 var liveTopics = regexp.MustCompile(`data-live="([^"]*)"`)

@@ -1,6 +1,8 @@
 package ledgetest
 
 import (
+	"bufio"
+	"context"
 	"fmt"
 	"html"
 	"io"
@@ -159,15 +161,52 @@ func PostTo(p *Node, device, resource, contentType, body string) {
 	}
 }
 
-// PositionOf is the position of the state that a page shows.
-func PositionOf(t *testing.T, c *ConsoleClient) string {
-	t.Helper()
-	_, rest, ok := strings.Cut(c.Get("/devices").Text, `data-at="`)
-	if !ok {
-		t.Fatal("the page has no position")
+// Listen opens a live stream of the console, as a browser does for its pages, and chooses its topics, such as devices=hall. The stream ends
+// with ctx. told gets the data of each event, and is closed at the end. The status of a stream that is refused is not 200.
+func (c *ConsoleClient) Listen(ctx context.Context, topics string) (told <-chan string, status int, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Base+"/live", http.NoBody)
+	if err != nil {
+		return nil, 0, err
 	}
-	at, _, _ := strings.Cut(rest, `"`)
-	return at
+	r.AddCookie(c.Cookie)
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return nil, 0, err
+	}
+	messages, lines := make(chan string, 100), bufio.NewScanner(resp.Body)
+	data := func() (text string, ok bool) {
+		for lines.Scan() {
+			if text, ok = strings.CutPrefix(lines.Text(), "data: "); ok {
+				return text, true
+			}
+		}
+		return "", false
+	}
+	begin, ok := data()
+	if resp.StatusCode != http.StatusOK || !ok {
+		resp.Body.Close()
+		return nil, resp.StatusCode, lines.Err()
+	}
+	go func() {
+		defer close(messages)
+		defer resp.Body.Close()
+		for text, ok := data(); ok; text, ok = data() {
+			select {
+			case messages <- text:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	form, err := url.ParseQuery(topics + "&" + begin)
+	if err != nil {
+		return nil, 0, err
+	}
+	form.Del("user")
+	if got := c.Post("/live", form); got.StatusCode != http.StatusOK {
+		return nil, 0, fmt.Errorf("topics %s: %s %s", topics, got.Status, got.Text)
+	}
+	return messages, http.StatusOK, nil
 }
 
 // NewRole returns a client of the console that has logged in with a role.

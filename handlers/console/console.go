@@ -4,7 +4,7 @@
 // a type with a table of routes, which has the right that each route needs, or a description ([web.Entity], [web.Inputs]). Package web is
 // their kit: it routes, renders and has the login.
 // htmx loads pages without a reload of the document. Every page and form also works without scripts.
-// An open page gets the topics of changes over /live and reloads the parts that show them.
+// The open pages of a browser get changes over one stream, /live, and load the parts that show them anew.
 //
 // A page reads the state as the REST services do, through [entities.Reader]. It changes nothing by itself: it sends the request that any
 // client would send to the REST service, in process and in the user's name ([web.Site.Call]). So the checks, the messages, the rights and

@@ -114,7 +114,7 @@ func readAllowed(path string) (map[string]int, error) {
 	return allowed, nil
 }
 
-// count reads all Go files and documents below root.
+// count reads all Go files, documents, templates, style sheets and scripts below root.
 func count(root string) (*counts, error) {
 	found := &counts{map[string]int{}, map[string][]string{}}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -131,14 +131,29 @@ func count(root string) (*counts, error) {
 		switch filepath.Ext(path) {
 		case ".go":
 			return found.goFile(path, place)
-		case ".md", ".html":
+		case ".md", ".html", ".css", ".js":
+			if strings.Contains(d.Name(), ".min.") {
+				return nil // of a library
+			}
 			text, err := os.ReadFile(path)
 			found.add("is-no", place, len(isNo.FindAll(text, -1)))
+			if filepath.Ext(path) != ".md" {
+				found.add("long-line", place, countLongLines(string(text)))
+			}
 			return err
 		}
 		return nil
 	})
 	return found, err
+}
+
+func countLongLines(text string) (long int) {
+	for line := range strings.Lines(text) {
+		if len([]rune(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    "))) > columns {
+			long++
+		}
+	}
+	return long
 }
 
 func (c *counts) goFile(path, place string) error {
@@ -150,13 +165,7 @@ func (c *counts) goFile(path, place string) error {
 	if err != nil {
 		return err
 	}
-	long := 0
-	for line := range strings.Lines(string(text)) {
-		if n := len([]rune(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    "))); n > columns {
-			long++
-		}
-	}
-	c.add("long-line", place, long)
+	c.add("long-line", place, countLongLines(string(text)))
 	for _, group := range file.Comments {
 		said := group.Text()
 		c.add("is-no", place, len(isNo.FindAllString(said, -1)))

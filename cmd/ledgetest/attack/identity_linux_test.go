@@ -46,28 +46,27 @@ func TestAttackLogins(t *testing.T) {
 	}
 }
 
-// listen opens a live connection of a client of the console. Its context ends when the connection ends.
+// listen opens a live stream of a client of the console. Its context ends when the stream ends.
 func listen(c *ledgetest.ConsoleClient, t *testing.T) (status int, ended context.Context) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.Base+"/live?devices=", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.AddCookie(c.Cookie)
-	resp, err := http.DefaultTransport.RoundTrip(r)
+	told, status, err := c.Listen(t.Context(), "devices=")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended, end := context.WithCancel(t.Context())
-	t.Cleanup(func() { resp.Body.Close() })
+	if told == nil {
+		end()
+		return status, ended
+	}
 	go func() {
-		_, _ = io.Copy(io.Discard, resp.Body)
+		for range told { // until it ends
+		}
 		end()
 	}()
-	return resp.StatusCode, ended
+	return status, ended
 }
 
-// TestAttackSessions has a viewer log in 40 times and open as many live pages as it may: the admin stays logged in and has a live page. What a user
+// TestAttackSessions has a viewer log in 40 times and open as many live streams as it may: the admin stays logged in and has a stream. What a user
 // may not hear any more ends at once. Before, 1,000 logins ended all other sessions, a viewer had all 256 live pages, and a viewer who had become a
 // poster, or had logged out, heard on for up to 20 s.
 func TestAttackSessions(t *testing.T) {

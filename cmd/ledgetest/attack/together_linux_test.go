@@ -173,7 +173,7 @@ func hostileKinds(receiver int) map[string]func(ctx context.Context, h *attackKi
 			h.page(ctx, "/devices?q=large")
 		},
 		"live pages": func(ctx context.Context, h *attackKind) {
-			h.stall(ctx, hostAt(h.Console), "GET /live?devices HTTP/1.1\r\nHost: localhost\r\nCookie: "+h.console.Cookie.String()+"\r\n\r\n", 300)
+			h.stall(ctx, hostAt(h.Console), "GET /live HTTP/1.1\r\nHost: localhost\r\nCookie: "+h.console.Cookie.String()+"\r\n\r\n", 300)
 		},
 		"silent NATS clients": func(ctx context.Context, h *attackKind) {
 			h.stall(ctx, strings.TrimPrefix(h.NATS, "nats://"), "CONNECT {}\r\nSUB ledge.> 1\r\n", 60)

@@ -114,7 +114,7 @@ func TestHistoryCommand(t *testing.T) {
 		}
 	}
 	_, stderr, code := ledgetest.Run(t, "history", "camera", "cam-1", "--data-dir", dir)
-	if code != exit.Usage || !strings.Contains(stderr, "use one of device, profile") {
+	if code != exit.Usage || !strings.Contains(stderr, "use one of device, notification, profile") {
 		t.Errorf("%d %s", code, stderr)
 	}
 }

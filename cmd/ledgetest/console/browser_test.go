@@ -10,6 +10,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"ledge/cmd/ledgetest"
@@ -51,6 +52,26 @@ func newTab(p *ledgetest.Node, tb testing.TB) *tab {
 		tb.Fatal(err)
 	}
 	return &tab{tb, ctx, p.Console}
+}
+
+// window returns another window of the same browser, with the same cookies.
+func (b *tab) window() *tab {
+	b.Helper()
+	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithNewWindow(true))
+	b.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil { // the window lives as long as the context of the first step
+		b.Fatal(err)
+	}
+	return &tab{b.TB, ctx, b.base}
+}
+
+// runBefore runs a script in each page that is opened from now on, before the page's own scripts.
+func (b *tab) runBefore(script string) {
+	b.Helper()
+	b.do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, t, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
+		return chromedp.Void{}, err
+	})
 }
 
 // do takes steps one after another.

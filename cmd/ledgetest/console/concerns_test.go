@@ -151,7 +151,7 @@ func TestConsoleSendAgain(t *testing.T) {
 	p.PostJSON(http.MethodPatch, p.Notifications+"/api/v2/subscription", body, http.StatusOK)
 	b.click("#rows tbody a")
 	b.click("form[action$='/resend'] button")
-	b.until(`/SENT/.test(document.querySelector(".transmission").innerText) && !document.querySelector("form[action$='/resend']")`)
+	b.until(`/SENT/.test(document.querySelector("#note section").innerText) && !document.querySelector("form[action$='/resend']")`)
 	ledgetest.Until(t, "one message that arrives", failed(2))
 	b.open("/subscriptions/warehouse")
 	if replays := ask[int](b, `document.querySelectorAll("form[action$='/replay']").length`); replays != 0 {

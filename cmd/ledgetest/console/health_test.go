@@ -96,10 +96,10 @@ func TestConsoleUnseenCategory(t *testing.T) {
 	addRESTSubscription(p, "gate", "secirity", porttest.Hold(t))
 	ledgetest.PostNotification(p, "security", "a door is open")
 	const note = "No notification has had the category secirity; categories seen: DEVICE_CHANGED, security. Did you mean security?"
-	ledgetest.Want(c.Get("/subscriptions/gate"), t, http.StatusOK, `<p class="warning unseen-tag">`+note)
+	ledgetest.Want(c.Get("/subscriptions/gate"), t, http.StatusOK, `<p class="warning">`+note)
 	ledgetest.Want(c.Post("/subscriptions/gate/test", nil), t, http.StatusSeeOther)
 	ledgetest.Until(t, "the test", func() bool { return len(p.Transmissions("subscription/name/gate")) == 1 })
-	ledgetest.Want(c.Get("/subscriptions/gate"), t, http.StatusOK, `<p class="warning unseen-tag">`+note)
+	ledgetest.Want(c.Get("/subscriptions/gate"), t, http.StatusOK, `<p class="warning">`+note)
 	for _, path := range []string{"/subscriptions", "/notifications", "/subscriptions/+add", "/notifications/+send"} {
 		ledgetest.Want(c.Get(path), t, http.StatusOK, `<option value="security">security</option>`, `secirity (of a subscription; no recent notification has it)`)
 	}

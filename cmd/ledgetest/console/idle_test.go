@@ -1,7 +1,6 @@
 package console
 
 import (
-	"bufio"
 	"context"
 	"net/http"
 	"strings"
@@ -121,55 +120,39 @@ func TestConsoleKeyboard(t *testing.T) {
 	b.until(`location.pathname === "/login"`)
 }
 
-// TestConsoleLiveConnections opens fifty pages: each is told of a change of what it shows, and of nothing else.
+// TestConsoleLiveConnections opens fifty streams: each is told of a change of what its pages show, and of nothing else.
 func TestConsoleLiveConnections(t *testing.T) {
 	t.Parallel()
 	p := ledgetest.Start(t, t.TempDir())
 	p.AddDevice("hall")
-	p.AddConsoleUser(t, domain.Viewer)
-	c := ledgetest.NewConsoleClient(p)
-	c.Login(t, "test-viewer", ledgetest.ConsolePassword)
-	told := make(chan string, 50)
-	ctx := t.Context()
-	for range cap(told) {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.Console+"/live?devices=hall&at="+strings.TrimSpace(ledgetest.PositionOf(t, c)), http.NoBody)
-		if err != nil {
-			t.Fatal(err)
+	c := p.NewRole(t, domain.Viewer)
+	ctx, end := context.WithCancel(t.Context())
+	var all []<-chan string
+	for range 50 {
+		told, status, err := c.Listen(ctx, "devices=hall")
+		if err != nil || status != http.StatusOK {
+			t.Fatal(status, err)
 		}
-		r.AddCookie(c.Cookie)
-		resp, err := http.DefaultTransport.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = resp.Body.Close() })
-		if resp.StatusCode != http.StatusOK {
-			t.Fatal(resp.Status)
-		}
-		go func() {
-			for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
-				if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
-					told <- data
-				}
-			}
-		}()
+		all = append(all, told)
 	}
 	p.AddDevice("other")
 	ledgetest.DescribeDevice(p, "hall", "changed")
-	for range cap(told) {
-		if topic := <-told; topic != "devices" {
-			t.Errorf("a page is told of %q", topic)
+	for _, told := range all {
+		if got := <-told; got != "devices=hall" {
+			t.Errorf("a page is told of %q", got)
 		}
 	}
-	select {
-	case topic := <-told:
-		t.Errorf("a page is told twice, of %q", topic)
-	default:
+	end()
+	for _, told := range all {
+		for got := range told {
+			t.Errorf("a page is told twice, of %q", got)
+		}
 	}
 }
 
-// TestConsoleTooManyPages opens as many pages as there may be. One more says so, and not that the server is away. It shows changes when
-// others are closed.
-func TestConsoleTooManyPages(t *testing.T) {
+// TestConsoleTooManyBrowsers opens as many streams as there may be. A page of one more browser says so, and not that the server is away. It
+// shows changes when others are closed.
+func TestConsoleTooManyBrowsers(t *testing.T) {
 	t.Parallel()
 	p := ledgetest.Start(t, t.TempDir())
 	b, c := logIn(p, t, domain.Viewer), p.NewRole(t, domain.Viewer)
@@ -177,20 +160,13 @@ func TestConsoleTooManyPages(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	for n, status := 0, http.StatusOK; status == http.StatusOK; n++ {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Base+"/live?devices=", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.AddCookie(c.Cookie)
-		resp, err := http.DefaultTransport.RoundTrip(r)
-		if err != nil || n > 300 {
+		var err error
+		if _, status, err = c.Listen(ctx, "devices="); err != nil || n > 300 {
 			t.Fatal(n, err)
 		}
-		defer resp.Body.Close()
-		status = resp.StatusCode
 	}
 	b.open("/devices")
-	b.until(`document.getElementById("connection").textContent.startsWith("Too many pages")`)
+	b.until(`document.getElementById("connection").textContent.startsWith("Too many browsers")`)
 	end()
 	b.until(`document.getElementById("connection").hidden`)
 	p.AddDevice("gate-1")

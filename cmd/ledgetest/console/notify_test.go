@@ -66,11 +66,11 @@ func TestConsoleProfileToEnvelope(t *testing.T) {
 	}
 	b.until("/1 subscriber with/.test(document.body.innerText) && document.querySelectorAll('#recent tbody a').length === 1")
 	b.click("form[action$='/test'] button")
-	b.see(".transmission")
+	b.see("#note section")
 	if topic, body := s.Next(); topic != "changes" || !strings.Contains(body, `"test":true`) {
 		t.Errorf("test received as %q %s", topic, body)
 	}
-	b.until("/SENT/.test(document.querySelector('.transmission').innerText)")
+	b.until("/SENT/.test(document.querySelector('#note section').innerText)")
 	b.picture("notification")
 	for _, path := range []string{"/profiles", "/subscriptions", "/subscriptions/watch", "/notifications", "/services", "/watchers", "/services/device-rest"} {
 		b.open(path)

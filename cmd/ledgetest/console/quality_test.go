@@ -15,7 +15,6 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
-	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"ledge/cmd/ledgetest"
@@ -126,28 +125,18 @@ func (b *tab) checkPages(look, axe string, pages []string) {
 		b.Fatal(err)
 	}
 	b.look(width, scheme)
-	b.do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
-		_, err := cdp.Call(ctx, t, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: axe + `; window.wrongs = [];
-			document.addEventListener("securitypolicyviolation", e => window.wrongs.push("policy: " + e.violatedDirective + " " + e.blockedURI + " " + e.sample));
-			window.addEventListener("error", e => window.wrongs.push("script: " + e.message));`})
-		return chromedp.Void{}, err
-	})
-	sizes := map[string]float64{}
+	b.runBefore(axe + `; window.wrongs = [];
+		document.addEventListener("securitypolicyviolation",
+			e => window.wrongs.push("policy: " + e.violatedDirective + " " + e.blockedURI + " " + e.sample));
+		window.addEventListener("error", e => window.wrongs.push("script: " + e.message));`)
 	for _, path := range pages {
 		b.open(path)
 		b.picture(strings.Trim(strings.ReplaceAll(path, "/", "-"), "-") + "-" + look)
-		b.checkPage(path+" as "+look, sizes)
-	}
-	sum := 0.0
-	for _, size := range sizes {
-		sum += size
-	}
-	if b.Logf("all files of the console take %.0f bytes", sum); sum > 150e3 {
-		b.Errorf("the files of the console take %.0f bytes, want at most 150,000: %v", sum, sizes)
+		b.checkPage(path + " as " + look)
 	}
 }
 
-func (b *tab) checkPage(where string, sizes map[string]float64) {
+func (b *tab) checkPage(where string) {
 	b.Helper()
 	if wide := ask[[]string](b, `[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll, .skip, nav, thead, pre, [hidden], dialog:not([open])")).map(e => e.outerHTML.slice(0, 90))`); len(wide) > 0 || ask[bool](b, "document.documentElement.scrollWidth > innerWidth") {
 		b.Errorf("%s is wider than the window: %.3q", where, wide)
@@ -155,12 +144,9 @@ func (b *tab) checkPage(where string, sizes map[string]float64) {
 	if wrongs := ask[[]string](b, "window.wrongs"); len(wrongs) > 0 {
 		b.Errorf("%s: %q", where, wrongs)
 	}
-	for url, size := range ask[map[string]float64](b, `Object.fromEntries(performance.getEntriesByType("resource").map(e => [e.name, e.encodedBodySize]))`) {
+	for _, url := range ask[[]string](b, `performance.getEntriesByType("resource").map(e => e.name)`) {
 		if !strings.HasPrefix(url, b.base) {
 			b.Errorf("%s loads %s", where, url)
-		}
-		if strings.HasPrefix(url, b.base+"/static/") {
-			sizes[url] = max(sizes[url], size)
 		}
 	}
 	found := ask[[]string](b, `axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations.filter(v => v.impact === "serious" || v.impact === "critical").map(v => v.id + ": " + v.help + ": " + v.nodes.map(n => n.html + " " + n.failureSummary).join("; ").slice(0, 600)))`)

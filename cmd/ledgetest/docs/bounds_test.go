@@ -21,9 +21,11 @@ var boundTests = map[string][]string{
 	},
 	"commands under way, to one device service and to all; commands that wait for one": {"TestSlowServiceCostsOthersNothing", "TestSlowDeviceService"},
 
-	"sessions of the console; of one user":               {"TestSessionsOfAllAreBounded", "TestSessionsAreBounded"},
-	"open pages of the console that are told of changes": {"TestListenersAreBounded"},
-	"an answer of a service that the console shows":      {"TestLongAnswers"},
+	"sessions of the console; of one user": {"TestSessionsOfAllAreBounded", "TestSessionsAreBounded"},
+	"live streams of the console, one for each browser; topics": {
+		"TestListenersAreBounded", "TestLiveStream", "TestConsoleTopicsOfOneBrowser",
+	},
+	"an answer of a service that the console shows": {"TestLongAnswers"},
 	"events that one request of the console's ledger reads; bytes of them; bytes of them in memory; data of an event that is shown": {"TestConsoleLedgerFilters", "TestConsoleLargeEvent"},
 	"a form of the console; a value, an import or a profile in it":                                                                  {"TestLongForms", "TestEveryRouteBoundsItsBody", "TestAttackForms"},
 	"a port that an outgoing connection has, at a start":                                                                            {"TestPortOfOutgoingConnection"},

@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -87,7 +86,6 @@ type clockSteps struct {
 	others  *outage // a receiver, and a device service
 	console *ledgetest.ConsoleClient
 	token   string // of a login, which is valid for 12 h by the clock
-	live    string // the address of the live connection
 }
 
 func newClockSteps(t *testing.T) *clockSteps {
@@ -119,7 +117,6 @@ func (s *clockSteps) before() {
 	s.failsAgain()
 	for s.logInto("wrong").Status != http.StatusTooManyRequests {
 	}
-	s.live = s.console.Base + "/live?devices=&at=" + strings.TrimSpace(ledgetest.PositionOf(s.t, s.console))
 }
 
 // failsAgain waits for another try on record, and for another callback.
@@ -165,23 +162,14 @@ func (s *clockSteps) hearsOfChanges(ctx context.Context) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, ledgetest.Timeout)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.live, http.NoBody)
-	if err != nil {
-		s.t.Fatal(err)
+	told, status, err := s.console.Listen(ctx, "devices=")
+	if err != nil || status != http.StatusOK {
+		s.t.Fatal(status, err)
 	}
-	r.AddCookie(s.console.Cookie)
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer resp.Body.Close()
 	ledgetest.AddSensor(s.Node, fmt.Sprint("hall-", s.clock.offset.Seconds()), "")
-	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
-		if strings.Contains(lines.Text(), "devices") {
-			return
-		}
+	if got := <-told; got != "devices=" {
+		s.t.Errorf("the live stream has the message %q about the change", got)
 	}
-	s.t.Errorf("the live connection has no message about the change: %s", resp.Status)
 }
 
 // TestClockSetBackBeforeAStart kills a process with a transmission whose next try is minutes away, and starts it with another clock. What

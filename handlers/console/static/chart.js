@@ -1,6 +1,6 @@
-// Draws the numbers of tables: the element with data-chart names its table. The tables have the numbers for everybody; the charts are beside
-// them. All charts of a page show the same time. A zoom stays when new values arrive.
-(function () {
+// Draws the numbers of tables: the element with data-chart names its table. The tables have the numbers for everybody; the charts are
+// beside them. All charts of a page show the same time. A zoom stays when new values arrive.
+(function (ledge) {
   "use strict";
   var charts = new Map(); // by their element
   var zoom = null, page = ""; // the times that are shown, in seconds; of a page
@@ -15,7 +15,8 @@
     return value;
   }
 
-  // read returns the columns of a table, the oldest first: times and values, or times, means, minima and maxima. A gap is a row without values.
+  // read returns the columns of a table, the oldest first: times and values, or times, means, minima and maxima. A gap is a row without
+  // values. Times are in seconds.
   function read(table) {
     var summed = "summed" in table.dataset, columns = summed ? [[], [], [], []] : [[], []];
     Array.from(table.tBodies[0].rows).reverse().forEach(function (row) {
@@ -51,15 +52,20 @@
   // bounds is the time from the first to the last of all charts.
   function bounds() {
     var all = Array.from(charts.values());
-    return [Math.min.apply(null, all.map(function (c) { return c.whole[0]; })), Math.max.apply(null, all.map(function (c) { return c.whole[1]; }))];
+    var from = all.map(function (c) { return c.whole[0]; }), to = all.map(function (c) { return c.whole[1]; });
+    return [Math.min.apply(null, from), Math.max.apply(null, to)];
   }
 
-  // change zooms by a factor, or moves by a part of the time that is shown.
+  // zoomed returns a range of times, zoomed by a factor and moved by a part of its length; null for the whole time. A range is not shorter
+  // than two milliseconds.
+  function zoomed(range, whole, factor, part) {
+    var length = range[1] - range[0], middle = (range[0] + range[1]) / 2 + part * length, half = Math.max(length * factor, 0.002) / 2;
+    return half * 2 >= whole[1] - whole[0] && !part ? null : [middle - half, middle + half];
+  }
+
   function change(factor, part) {
-    var whole = bounds(), now = zoom || whole, length = now[1] - now[0];
-    var middle = (now[0] + now[1]) / 2 + part * length, half = Math.max(length * factor, 0.002) / 2;
-    if (half * 2 >= whole[1] - whole[0] && !part) { setZoom(null); return; }
-    setZoom([middle - half, middle + half]);
+    var whole = bounds();
+    setZoom(zoomed(zoom || whole, whole, factor, part));
   }
 
   var actions = [
@@ -108,7 +114,7 @@
     var u = chart.plot, data = u.data;
     if (data[1][i] === null || data[1][i] === undefined) { return; }
     u.setCursor({ left: u.valToPos(data[0][i], "x"), top: u.valToPos(data[1][i], "y") });
-    var text = window.ledgeTime(new Date(data[0][i] * 1000)) + ": " + number(data[1][i]) + " " + chart.box.dataset.units;
+    var text = ledge.times.show(new Date(data[0][i] * 1000)) + ": " + number(data[1][i]) + " " + chart.box.dataset.units;
     if (data[2]) { text += ", mean of " + number(data[2][i]) + " to " + number(data[3][i]); }
     chart.said.textContent = text;
   }
@@ -125,7 +131,8 @@
     var does = {
       ArrowLeft: function () { step(chart, -1); }, ArrowRight: function () { step(chart, 1); },
       Home: function () { step(chart, 1, true); }, End: function () { step(chart, -1, true); },
-      "+": actions[0][1], "=": actions[0][1], "-": actions[1][1], PageUp: actions[2][1], PageDown: actions[3][1], "0": actions[4][1], Escape: actions[4][1]
+      "+": actions[0][1], "=": actions[0][1], "-": actions[1][1], PageUp: actions[2][1], PageDown: actions[3][1],
+      "0": actions[4][1], Escape: actions[4][1]
     }[e.key];
     if (!does || e.ctrlKey || e.altKey || e.metaKey) { return; }
     e.preventDefault();
@@ -137,8 +144,8 @@
     var axis = { stroke: text, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } };
     var label = box.dataset.label + (box.dataset.units ? " (" + box.dataset.units + ")" : "");
     var value = function (u, v) { return number(v); };
-    var time = { value: function (u, t) { return t === null || t === undefined ? "–" : window.ledgeTime(new Date(t * 1000)); } };
-    var series = [time, { label: label, stroke: stroke, width: 2, points: { size: 5, fill: stroke }, value: value }];
+    var time = function (u, t) { return t === null || t === undefined ? "–" : ledge.times.show(new Date(t * 1000)); };
+    var series = [{ value: time }, { label: label, stroke: stroke, width: 2, points: { size: 5, fill: stroke }, value: value }];
     if (summed) { // the mean is a line, minimum and maximum are dashed, with a band between
       series[1].label = "Mean of " + label;
       series[1].points = { show: false };
@@ -150,7 +157,10 @@
       width: box.clientWidth || 300, height: 260, series: series, axes: [axis, Object.assign({ size: 64 }, axis)],
       bands: summed ? [{ series: [3, 2], fill: resolved("band") }] : [],
       legend: { markers: { dash: function (u, i) { return i > 1 ? "dashed" : "solid"; } } },
-      cursor: { sync: { key: "ledge" }, drag: { setScale: false }, bind: { dblclick: function () { return function () { setZoom(null); }; } } },
+      cursor: {
+        sync: { key: "ledge" }, drag: { setScale: false },
+        bind: { dblclick: function () { return function () { setZoom(null); }; } }
+      },
       hooks: {
         setScale: [function (u, key) { // the times that are shown, in seconds
           if (key === "x") { box.dataset.shown = u.scales.x.min + " " + u.scales.x.max; }
@@ -193,7 +203,9 @@
       if (chart && (chart.summed !== "summed" in table.dataset || !box.firstChild)) { chart.plot.destroy(); chart = null; }
       if (chart) {
         chart.whole = wholeOf(table, data[0]);
-        if (box.clientWidth && box.clientWidth !== chart.plot.width) { chart.plot.setSize({ width: box.clientWidth, height: 260 }); } // it was empty
+        if (box.clientWidth && box.clientWidth !== chart.plot.width) { // it was empty
+          chart.plot.setSize({ width: box.clientWidth, height: 260 });
+        }
         chart.plot.setData(data, false);
       } else {
         tools(box);
@@ -215,5 +227,6 @@
     charts.clear();
     draw();
   });
+  ledge.chart = { read: read, wholeOf: wholeOf, zoomed: zoomed, number: number };
   draw();
-})();
+})(window.ledge);

@@ -1,6 +1,13 @@
-// Forms of the console: leaving a form with changes asks, a password can be shown, and a chosen channel gets the focus.
-(function () {
+// Forms of the console: questions before a form is left and before an action that cannot be undone, passwords that are shown, suggestions,
+// filters, and the focus on a chosen channel.
+(function (ledge) {
   "use strict";
+
+  // A question before an action that cannot be undone.
+  document.addEventListener("submit", function (e) {
+    var text = (e.submitter && e.submitter.dataset.confirm) || e.target.dataset.confirm;
+    if (text && !window.confirm(text)) { e.preventDefault(); e.stopImmediatePropagation(); }
+  }, true);
 
   // A form with data-guard saves something. sent is the form whose request is under way; leaving is set after the user has agreed to leave.
   var question = "This form has changes that are not saved. Leave the page without them?";
@@ -30,9 +37,8 @@
 
   // Links load pages with htmx, which does not unload the document.
   document.addEventListener("click", function (e) {
-    var link = e.target.closest("a[href]");
-    if (!link || e.button || e.ctrlKey || e.metaKey || e.shiftKey || e.altKey) { return; }
-    if (link.target || link.hasAttribute("data-jump") || link.hasAttribute("download") || link.getAttribute("href").startsWith("#") || !hasChanges()) { return; }
+    var link = e.target.closest("a[href]:not([target], [download], [data-jump], [href^='#'])");
+    if (!link || e.button || e.ctrlKey || e.metaKey || e.shiftKey || e.altKey || !hasChanges()) { return; }
     leaving = window.confirm(question);
     if (!leaving) { e.preventDefault(); e.stopImmediatePropagation(); }
   }, true);
@@ -63,4 +69,61 @@
       chosen.focus({ preventScroll: true });
     }
   });
-})();
+
+  // The suggestions of an input are there as soon as it has the focus.
+  document.addEventListener("click", function (e) {
+    if (e.target.tagName === "INPUT" && e.target.list && !e.target.value && e.target.showPicker) {
+      try { e.target.showPicker(); } catch (err) { /* the browser opens it at the next key */ }
+    }
+  });
+
+  // wordsBefore returns the text before the last word of an input. Commas or spaces separate words.
+  function wordsBefore(text, commas) {
+    return commas ? text.replace(/[^,]*$/, "").replace(/,$/, ", ") : text.replace(/\S*$/, "");
+  }
+
+  // Suggestions complete the last word of a list and of a search.
+  document.addEventListener("input", function (e) {
+    var commas = /^(categories|labels)$/.test(e.target.name);
+    if (!e.target.list || !commas && !e.target.matches(".search input")) { return; }
+    var before = wordsBefore(e.target.value, commas);
+    Array.prototype.forEach.call(e.target.list.options, function (o) {
+      o.dataset.value = o.dataset.value || o.value;
+      o.value = before + o.dataset.value;
+    });
+  });
+
+  // hasWords reports whether a text has each of some words, in lower or upper case.
+  function hasWords(text, words) {
+    text = text.toLowerCase();
+    return words.toLowerCase().split(/\s+/).every(function (w) { return text.includes(w); });
+  }
+
+  // A search box shows the rows of a table that have each of its words.
+  document.addEventListener("input", function (e) {
+    var box = e.target.closest("[data-filter]");
+    if (!box) { return; }
+    var rows = Array.from(document.querySelectorAll(box.dataset.filter + " tbody tr"));
+    rows.forEach(function (row) { row.hidden = !hasWords(row.textContent, e.target.value); });
+    var shown = rows.filter(function (row) { return !row.hidden; }).length;
+    box.querySelector("[role=status]").textContent = e.target.value ? shown + " of " + rows.length : "";
+  });
+
+  // In a narrow window a button unfolds the filters. It says how many of them are set.
+  function countFilters() {
+    var form = document.getElementById("filters"), set = 0;
+    if (!form) { return; }
+    form.querySelectorAll("input:not([type=hidden]):not([type=search]), select").forEach(function (f) {
+      set += f.value && !(f.options && f.selectedIndex === 0) ? 1 : 0;
+    });
+    document.querySelector("button.fold").textContent = "Filters" + (set ? " (" + set + " set)" : "");
+  }
+  document.addEventListener("change", countFilters);
+  document.addEventListener("click", function (e) {
+    if (!e.target.matches("button.fold")) { return; }
+    e.target.setAttribute("aria-expanded", String(!document.getElementById("filters").classList.toggle("folded")));
+  });
+  ledge.onPage(countFilters);
+
+  ledge.forms = { isChanged: isChanged, wordsBefore: wordsBefore, hasWords: hasWords };
+})(window.ledge = window.ledge || {});

@@ -1,5 +1,5 @@
 // The jump box of the console: Ctrl-K or / opens it, and it leads to a device, a profile, a subscription or a page.
-(function () {
+(function (ledge) {
   "use strict";
 
   // delay is the pause in typing after which the box asks the server, in milliseconds. waits says that the answer to the last text is not
@@ -71,14 +71,25 @@
     location.assign(option.dataset.path);
   }
 
+  // opensBox reports whether a key opens the box. types says that the user types a text.
+  function opensBox(key, types) {
+    var control = key.ctrlKey || key.metaKey;
+    return key.key === "/" && !types && !control && !key.altKey || key.key.toLowerCase() === "k" && Boolean(control);
+  }
+
+  // nextOption returns the option of n that a key chooses, around the ends of the list; -1 if the key chooses none.
+  function nextOption(key, at, n) {
+    if (!n || key !== "ArrowDown" && key !== "ArrowUp") { return -1; }
+    return key === "ArrowDown" ? (at + 1) % n : (at + n - 1) % n;
+  }
+  ledge.jump = { opensBox: opensBox, nextOption: nextOption };
+
   document.addEventListener("keydown", function (e) {
-    var types = e.target.closest("input, textarea, select, [contenteditable]");
-    var asks = e.key === "/" && !types && !e.ctrlKey && !e.metaKey && !e.altKey || e.key.toLowerCase() === "k" && (e.ctrlKey || e.metaKey);
-    if (asks && open()) { e.preventDefault(); }
-    if (e.target !== part("-text")) { return; }
-    var n = options().length;
-    if (e.key === "ArrowDown" && n) { choose((active + 1) % n); e.preventDefault(); }
-    if (e.key === "ArrowUp" && n) { choose((active + n - 1) % n); e.preventDefault(); }
+    if (opensBox(e, e.target.closest("input, textarea, select, [contenteditable]")) && open()) { e.preventDefault(); }
+    var next = e.target === part("-text") ? nextOption(e.key, active, options().length) : -1;
+    if (next < 0) { return; }
+    choose(next);
+    e.preventDefault();
   });
 
   document.addEventListener("submit", function (e) {
@@ -105,4 +116,4 @@
     go(e.target.closest("#jump-list [role=option]"));
     if (e.target.matches("dialog#jump")) { e.target.close(); } // beside the box
   }, true);
-})();
+})(window.ledge = window.ledge || {});

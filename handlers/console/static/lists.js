@@ -1,5 +1,5 @@
-// The script of lists with marks.
-(function () {
+// Lists of the console: marks, the chips of a search, menus, and runs that change many devices.
+(function (ledge) {
   "use strict";
 
   function marksOf(form) { return Array.from(form.querySelectorAll("td.mark input[name]")); }
@@ -35,15 +35,18 @@
     countMarked();
   });
 
+  // between returns the entries of a list from one to another, in either order; none if the list lacks one.
+  function between(list, one, other) {
+    var from = list.indexOf(one), to = list.indexOf(other);
+    return from < 0 || to < 0 ? [] : list.slice(Math.min(from, to), Math.max(from, to) + 1);
+  }
+
   // A click with the shift key marks the rows from the one that was clicked before.
   var last = null;
   document.addEventListener("click", function (e) {
     var mark = e.target.closest("td.mark input[name]");
     if (!mark) { return; }
-    var marks = marksOf(mark.form), from = marks.indexOf(last), to = marks.indexOf(mark);
-    if (e.shiftKey && from >= 0) {
-      marks.slice(Math.min(from, to), Math.max(from, to) + 1).forEach(function (m) { m.checked = mark.checked; });
-    }
+    if (e.shiftKey) { between(marksOf(mark.form), last, mark).forEach(function (m) { m.checked = mark.checked; }); }
     last = mark;
   });
 
@@ -52,31 +55,7 @@
     if (e.detail.elt.id === "run") { e.detail.elt.removeAttribute("data-going"); }
   });
 
-  // Ages, such as 3 min, follow the clock. Their title is the time in the time zone of the browser. ShowAgo in ago.go has the same units.
-  function showAge(seconds) {
-    var units = [[63072000, 31536000, "y"], [8640000, 2592000, "mo"], [172800, 86400, "d"], [3600, 3600, "h"], [60, 60, "min"], [5, 1, "s"]];
-    var age = Math.abs(seconds), unit = units.find(function (u) { return age >= u[0]; });
-    return unit ? (seconds < 0 ? "in " : "") + Math.floor(age / unit[1]) + " " + unit[2] : "now";
-  }
-
-  function showAges() {
-    document.querySelectorAll("time.ago").forEach(function (t) {
-      var at = new Date(t.getAttribute("datetime")), text = showAge((Date.now() - at) / 1000);
-      if (t.textContent !== text) { t.textContent = text; }
-      t.title = window.ledgeTime(at);
-    });
-  }
-  setInterval(showAges, 5000);
-
-  // Suggestions complete the last of the terms in a search. The key Backspace in an empty search removes the last chip.
-  document.addEventListener("input", function (e) {
-    if (!e.target.matches(".search input[list]")) { return; }
-    var before = e.target.value.replace(/\S*$/, "");
-    Array.prototype.forEach.call(e.target.list.options, function (o) {
-      o.dataset.value = o.dataset.value || o.value;
-      o.value = before + o.dataset.value;
-    });
-  });
+  // The key Backspace in an empty search removes the last chip.
   document.addEventListener("keydown", function (e) {
     if (e.key === "Backspace" && e.target.matches(".search input[type=search]") && !e.target.value) {
       var chips = e.target.form.querySelectorAll(".chip");
@@ -85,14 +64,19 @@
     if (e.key === "Escape") { closeMenus(null); }
   });
 
+  // termsWithout returns the terms of all chips but one, as the text of a search.
+  function termsWithout(chips, removed) {
+    return chips.filter(function (c) { return c !== removed; }).map(function (c) { return c.title; }).join(" ");
+  }
+
   // A chip that is removed leaves the words that were typed since. Its link would forget them.
   document.addEventListener("click", function (e) {
     var chip = e.target.closest(".search .chip");
     if (!chip) { return; }
     e.preventDefault();
     e.stopImmediatePropagation();
-    var form = chip.closest("form"), others = Array.from(form.querySelectorAll(".chip")).filter(function (c) { return c !== chip; });
-    form.elements.in.value = others.map(function (c) { return c.title; }).join(" ");
+    var form = chip.closest("form");
+    form.elements.in.value = termsWithout(Array.from(form.querySelectorAll(".chip")), chip);
     form.requestSubmit();
   }, true);
 
@@ -106,10 +90,6 @@
   }
   document.addEventListener("click", function (e) { closeMenus(e.target.closest("details.menu")); });
 
-  function settle() {
-    countMarked();
-    showAges();
-  }
-  document.addEventListener("DOMContentLoaded", settle);
-  document.addEventListener("htmx:afterSettle", settle);
-})();
+  ledge.onPage(countMarked);
+  ledge.lists = { termsWithout: termsWithout, between: between };
+})(window.ledge = window.ledge || {});

@@ -35,7 +35,7 @@ func (s gate) session(c *gin.Context) {
 	if !ok {
 		return
 	}
-	if !IsLive(c) && c.FullPath() != "/live" {
+	if !IsLive(c) && c.FullPath() != livePath {
 		if _, _, err := s.Sessions.Commit(ctx); err != nil {
 			s.Fail(c, err)
 			return
@@ -93,7 +93,7 @@ func (s gate) authorize(right domain.Right) gin.HandlerFunc {
 // keepPage has the session keep the page of a request, for after the change of the password.
 func (s gate) keepPage(c *gin.Context) {
 	uri := c.Request.URL.RequestURI()
-	if c.Request.Method != http.MethodGet || c.Request.URL.Path == "/live" || IsLive(c) || len(uri) > mostNext {
+	if c.Request.Method != http.MethodGet || c.Request.URL.Path == livePath || IsLive(c) || len(uri) > mostNext {
 		return
 	}
 	if err := s.Sessions.Keep(c, keyNext, uri); err != nil {
@@ -104,7 +104,7 @@ func (s gate) keepPage(c *gin.Context) {
 // askForLogin answers a script with 401, and the script shows the login above the page. It sends a browser to the login page.
 func (s gate) askForLogin(c *gin.Context) {
 	c.Abort()
-	if c.GetHeader("HX-Request") != "" || c.Request.URL.Path == "/live" {
+	if c.GetHeader("HX-Request") != "" || c.Request.URL.Path == livePath {
 		c.String(http.StatusUnauthorized, "the session has ended; log in again\n")
 		return
 	}
@@ -201,4 +201,4 @@ func (s gate) headers(c *gin.Context) {
 // Policy is the Content-Security-Policy of every page: nothing is loaded from elsewhere, no script or style is in a page, and no other
 // site shows the console in a frame.
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; connect-src 'self'; " +
-	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	"worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"

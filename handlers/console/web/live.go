@@ -2,9 +2,10 @@ package web
 
 import (
 	"context"
+	"crypto/rand"
 	"log/slog"
 	"maps"
-	"slices"
+	"net/url"
 	"sync"
 	"time"
 
@@ -12,12 +13,15 @@ import (
 )
 
 // Change says that something was recorded: the topic is the kind of entity, such as devices, readings or notifications. Name is that of
-// the entity; of readings it is that of the device. The topic ledger has the name of the log.
+// the entity; of readings it is that of the device. The topic ledger has the name of the log. A page that asks for changes without a name
+// asks for the changes of all entities.
 type Change struct{ Topic, Name string }
 
 const (
-	// mostListeners bounds the open pages with a live connection. At the limit the oldest of the user with the most gives way.
+	// mostListeners bounds the browsers with a live stream. At the limit the oldest stream of the user with the most ends.
 	mostListeners = 256
+	// mostTopics bounds the changes that the pages of one stream ask for together.
+	mostTopics = 128
 	// liveEvery is the shortest time between two messages. The first change is sent at once. Those in between become one message: so a page
 	// hears of each change within a second.
 	liveEvery = 900 * time.Millisecond
@@ -27,10 +31,10 @@ const (
 	mostShared = 64
 )
 
-// live sends the topics of changes to open pages. It follows the log while a page is open.
+// live sends changes to open pages. It follows the log while a page is open. The pages of a browser share one stream; see static/stream.js.
 //
-// All pages get their messages at the same time. So those with the same address can share what they load after a message: one request
-// renders the page, and the others get the same text.
+// All pages get their messages at the same time. Pages with the same address can therefore share the answer that they load after a message:
+// one request renders the page, and the others get the same text.
 type live struct {
 	follow func(changed func(Change)) func(ctx context.Context) error
 	logger *slog.Logger
@@ -38,23 +42,24 @@ type live struct {
 	every  time.Duration // liveEvery
 
 	mu        sync.Mutex
-	listeners map[*listener]bool
-	timer     *time.Timer // of the next message; nil if there is nothing to send
-	last      time.Time   // of the last message
+	listeners map[string]*listener // by the names of their streams
+	timer     *time.Timer          // of the next message; nil if there is nothing to send
+	last      time.Time            // of the last message
 	shared    map[sharedKey]*sharedPage
 	stop      context.CancelFunc // nil while no page is open
 	running   sync.WaitGroup
 	closed    bool
 }
 
-// listener is one open page. live.mu guards news and due.
+// listener is one stream, for the open pages of a browser. live.mu guards topics, news and due.
 type listener struct {
 	user   string
+	stream string // a name that nobody guesses
 	begun  time.Time
-	topics map[string]string // to the name of an entity; "" for all
-	wake   chan struct{}     // holds one token when there are due topics, or the user may have lost the right to listen
-	news   map[string]bool   // topics of the next message
-	due    map[string]bool   // topics of this message
+	topics map[Change]bool // that the pages ask for
+	wake   chan struct{}   // holds one token when there are due changes, or the user may have lost the right to listen
+	news   map[Change]bool // of the next message, as the pages ask for them
+	due    map[Change]bool // of this message
 }
 
 // sharedKey says which live requests get the same answer.
@@ -77,7 +82,8 @@ type sharedPage struct {
 
 func newLive(follow func(changed func(Change)) func(ctx context.Context) error, logger *slog.Logger) *live {
 	return &live{
-		follow: follow, logger: logger, beat: liveBeat, every: liveEvery, listeners: map[*listener]bool{}, shared: map[sharedKey]*sharedPage{},
+		follow: follow, logger: logger, beat: liveBeat, every: liveEvery,
+		listeners: map[string]*listener{}, shared: map[sharedKey]*sharedPage{},
 	}
 }
 
@@ -85,7 +91,7 @@ func newLive(follow func(changed func(Change)) func(ctx context.Context) error, 
 func (l *live) close() {
 	l.mu.Lock()
 	l.closed = true
-	for one := range l.listeners {
+	for _, one := range l.listeners {
 		close(one.wake)
 	}
 	clear(l.listeners)
@@ -107,15 +113,17 @@ func (l *live) rest() {
 	clear(l.shared)
 }
 
-// add returns the listener of a user's page; nil at the limit if no user has more pages.
-func (l *live) add(user string, topics map[string]string) *listener {
+// add returns the listener of a new stream of a user; nil at the limit if no user has more streams.
+func (l *live) add(user string) *listener {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed || len(l.listeners) >= mostListeners && !l.makeRoom(user) {
 		return nil
 	}
-	one := &listener{user: user, begun: time.Now(), topics: topics, wake: make(chan struct{}, 1), news: map[string]bool{}, due: map[string]bool{}}
-	l.listeners[one] = true
+	one := &listener{
+		user: user, stream: rand.Text(), begun: time.Now(), wake: make(chan struct{}, 1), news: map[Change]bool{}, due: map[Change]bool{},
+	}
+	l.listeners[one.stream] = one
 	if l.stop == nil && l.follow != nil {
 		ctx, stop := context.WithCancel(context.Background())
 		l.stop = stop
@@ -129,15 +137,28 @@ func (l *live) add(user string, topics map[string]string) *listener {
 	return one
 }
 
-// makeRoom ends the oldest connection of the user with the most connections. It returns false if user would then have as many. The caller
-// holds mu.
+// setTopics changes what the pages of a stream ask for. It returns false if the user has no such stream. A page that has joined loads its
+// parts if they are old. Pages that load from now on are rendered anew.
+func (l *live) setTopics(user, stream string, topics map[Change]bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	one := l.listeners[stream]
+	if one == nil || one.user != user {
+		return false
+	}
+	one.topics = topics
+	clear(l.shared)
+	return true
+}
+
+// makeRoom ends the oldest stream of the user with the most streams. It returns false if user would then have as many. The caller holds mu.
 func (l *live) makeRoom(user string) bool {
 	by := map[string]int{}
-	for one := range l.listeners {
+	for _, one := range l.listeners {
 		by[one.user]++
 	}
 	var oldest *listener
-	for one := range l.listeners {
+	for _, one := range l.listeners {
 		if oldest == nil || by[one.user] > by[oldest.user] || by[one.user] == by[oldest.user] && one.begun.Before(oldest.begun) {
 			oldest = one
 		}
@@ -145,7 +166,7 @@ func (l *live) makeRoom(user string) bool {
 	if by[user]+1 >= by[oldest.user] {
 		return false
 	}
-	delete(l.listeners, oldest)
+	delete(l.listeners, oldest.stream)
 	close(oldest.wake)
 	return true
 }
@@ -153,22 +174,22 @@ func (l *live) makeRoom(user string) bool {
 func (l *live) remove(one *listener) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.listeners, one)
+	delete(l.listeners, one.stream)
 	if len(l.listeners) == 0 {
 		l.rest()
 	}
 }
 
-// recheck wakes all pages at once. The connection of a user who may not listen any more ends.
+// recheck wakes all streams at once. The stream of a user without the right to listen ends.
 func (l *live) recheck() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for one := range l.listeners {
+	for _, one := range l.listeners {
 		one.rouse()
 	}
 }
 
-// rouse wakes a page. The caller holds live.mu.
+// rouse wakes a stream. The caller holds live.mu.
 func (one *listener) rouse() {
 	select {
 	case one.wake <- struct{}{}:
@@ -176,31 +197,24 @@ func (one *listener) rouse() {
 	}
 }
 
-// changed notes a change for all pages with its topic. A change of a user may end connections.
+// changed notes a change for all streams that ask for it. A change of a user may end streams.
 func (l *live) changed(c Change) {
 	if c.Topic == "users" {
 		l.recheck()
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for one := range l.listeners {
-		if name, wanted := one.topics[c.Topic]; wanted && (name == "" || name == c.Name) {
-			l.note(one, c.Topic)
+	for _, one := range l.listeners {
+		for _, topic := range []Change{c, {Topic: c.Topic}} {
+			if one.topics[topic] {
+				l.note(one, topic)
+			}
 		}
 	}
 }
 
-// changedAll notes a change of all topics of a page.
-func (l *live) changedAll(one *listener) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for topic := range one.topics {
-		l.note(one, topic)
-	}
-}
-
-// note notes a change of a topic for a page, and sees to it that a message follows. The caller holds mu.
-func (l *live) note(one *listener, topic string) {
+// note notes a change for a stream that asks for it, and a message follows. The caller holds mu.
+func (l *live) note(one *listener, topic Change) {
 	if one.news[topic] || l.closed {
 		return
 	}
@@ -210,8 +224,8 @@ func (l *live) note(one *listener, topic string) {
 	}
 }
 
-// send wakes the pages with news. What they load from now on is rendered anew. A change after this belongs to the next message: the page
-// that another request is rendering may lack it.
+// send wakes the streams with news. Pages that load from now on are rendered anew. A change after this belongs to the next message: the
+// page that another request is rendering may lack it.
 func (l *live) send() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -220,7 +234,7 @@ func (l *live) send() {
 	}
 	l.timer, l.last = nil, time.Now()
 	clear(l.shared)
-	for one := range l.listeners {
+	for _, one := range l.listeners {
 		if len(one.news) == 0 {
 			continue
 		}
@@ -230,13 +244,16 @@ func (l *live) send() {
 	}
 }
 
-// take returns the topics of the message that a page was woken for; none if it was woken for a recheck.
-func (l *live) take(one *listener) []string {
+// take returns the message that a stream was woken for, as a query such as devices=hall&readings=; "" if it was woken for a recheck.
+func (l *live) take(one *listener) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	topics := slices.Sorted(maps.Keys(one.due))
+	message := url.Values{}
+	for topic := range one.due {
+		message.Add(topic.Topic, topic.Name)
+	}
 	clear(one.due)
-	return topics
+	return message.Encode()
 }
 
 // page returns the answer for a key; first says that the caller renders it, and calls keep then. The answer of another request is as new as

@@ -1,8 +1,8 @@
 package web
 
 import (
-	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -39,45 +39,71 @@ func (s *Site) Share(handle Handler) Handler {
 	}
 }
 
-// liveConnections serves the connections of open pages.
-type liveConnections struct{ *Site }
+// liveStreams serves the streams of open pages. A browser has one stream for all its pages, so that it keeps connections for other
+// requests: without TLS it opens six to one server.
+type liveStreams struct{ *Site }
 
-// serveLive sends changes to a page as server-sent events: the data of each are topics with spaces between. The query names topics, each
-// with the name of one entity or without: devices=hall&readings=hall. at is the position of the state that the page shows. If the position
-// has changed since, the page gets all topics at once.
-func (s liveConnections) serveLive(c *gin.Context) error {
-	wanted := map[string]string{}
-	query := c.Request.URL.Query()
-	at := query.Get("at")
-	query.Del("at")
-	for topic, names := range query {
-		if !slices.Contains(s.Topics, topic) {
-			return s.ShowError(c, http.StatusBadRequest,
-				fmt.Sprintf("There is no topic %.80q; use one of %s.", topic, strings.Join(s.Topics, ", ")))
-		}
-		wanted[topic] = names[0]
-	}
+func (s liveStreams) routes() []Route {
+	return []Route{Get(livePath, domain.MayRead, s.serve), Post(livePath, domain.MayRead, s.choose)}
+}
+
+// serve sends changes to a browser as server-sent events. The first event, begin, has the name of the stream and the name of its user, as
+// a query: stream=…&user=anna. The data of each further event are the changed topics that the pages ask for: devices=hall&readings=.
+func (s liveStreams) serve(c *gin.Context) error {
 	u, _ := User(c)
-	one := s.live.add(u.Name, wanted)
+	one := s.live.add(u.Name)
 	if one == nil {
 		c.Header("Retry-After", "10")
-		c.String(http.StatusServiceUnavailable, "too many pages are open; this page does not show changes\n")
+		c.String(http.StatusTooManyRequests, "too many browsers show the console; this one does not show changes\n")
 		return nil
 	}
 	defer s.live.remove(one)
-	if s.Position != nil && at != s.Position() {
-		s.live.changedAll(one)
-	}
 	s.tellAll(c, one)
 	return nil
 }
 
-// tellAll sends the messages of a page while its user may listen.
-func (s liveConnections) tellAll(c *gin.Context, one *listener) {
+// choose sets the topics of a stream. The form has the name of the stream, and the topics: stream=…&devices=hall&devices=yard&readings=. A
+// topic has the name of one entity, or of none for all. The answer is the position of the state then: a page that shows another state
+// has to load itself anew.
+func (s liveStreams) choose(c *gin.Context) error {
+	form := c.Request.PostForm
+	stream := form.Get("stream")
+	form.Del("stream")
+	topics := map[Change]bool{}
+	for topic, names := range form {
+		if !slices.Contains(s.Topics, topic) {
+			c.String(http.StatusBadRequest, "there is no topic %.80q; use one of %s\n", topic, strings.Join(s.Topics, ", "))
+			return nil
+		}
+		for _, name := range names {
+			topics[Change{topic, name}] = true
+		}
+	}
+	if len(topics) > mostTopics {
+		const text = "the form has %d topics, and a stream has at most %d; close other windows\n"
+		c.String(http.StatusBadRequest, text, len(topics), mostTopics)
+		return nil
+	}
+	u, _ := User(c)
+	if !s.live.setTopics(u.Name, stream, topics) {
+		c.String(http.StatusNotFound, "the stream %.80q has ended; open another one\n", stream)
+		return nil
+	}
+	at := ""
+	if s.Position != nil {
+		at = s.Position()
+	}
+	c.String(http.StatusOK, "%s", at)
+	return nil
+}
+
+// tellAll sends the messages of a stream while its user may listen.
+func (s liveStreams) tellAll(c *gin.Context, one *listener) {
 	stream := eventstream.Begin(c.Writer, s.live.beat)
 	beat := time.NewTicker(s.live.beat)
 	defer beat.Stop()
-	for text := "retry: 2000\n\n"; s.mayListen(c) && stream.Send(text) == nil; {
+	begin := url.Values{"stream": {one.stream}, "user": {one.user}}
+	for text := "event: begin\ndata: " + begin.Encode() + "\n\n"; s.mayListen(c) && stream.Send(text) == nil; {
 		select {
 		case <-c.Request.Context().Done():
 			return
@@ -88,15 +114,15 @@ func (s liveConnections) tellAll(c *gin.Context, one *listener) {
 				return
 			}
 			text = ""
-			if topics := s.live.take(one); len(topics) > 0 {
-				text = "data: " + strings.Join(topics, " ") + "\n\n"
+			if message := s.live.take(one); message != "" {
+				text = "data: " + message + "\n\n"
 			}
 		}
 	}
 }
 
-// mayListen reports whether the session of a live connection goes on and its user may still read.
-func (s liveConnections) mayListen(c *gin.Context) bool {
+// mayListen reports whether the session of a stream continues and its user may still read.
+func (s liveStreams) mayListen(c *gin.Context) bool {
 	u, ok := s.Sessions.userNow(c)
 	return ok && u.Role.May(domain.MayRead)
 }

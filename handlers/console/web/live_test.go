@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -94,29 +95,102 @@ func TestLiveConnectionEndsWithRights(t *testing.T) {
 	}
 }
 
-// TestListenersAreBounded has one user open as many pages as it may. The next user takes the place of the oldest. Before, it had none.
+// TestLiveStream chooses the topics of a stream again and again, as a browser does whose pages come and go.
+func TestLiveStream(t *testing.T) {
+	s := fixture(t, nil)
+	s.Topics, s.Position = []string{"devices", "readings"}, func() string { return "17" }
+	s.live.every = 0
+	s.Accounts.(people)["bob"] = domain.User{Name: "bob", Role: domain.Admin, Credential: "1"}
+	cookie := login(t, s)
+	server := httptest.NewServer(s)
+	defer server.Close()
+	defer s.live.close()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/live", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.AddCookie(cookie)
+	answer, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	lines := bufio.NewScanner(answer.Body)
+	next := func() string {
+		for lines.Scan() {
+			if text := lines.Text(); text != "" {
+				return text
+			}
+		}
+		return ""
+	}
+	begin := next() + " " + next()
+	query, isBegin := strings.CutPrefix(begin, "event: begin data: ")
+	named, err := url.ParseQuery(query)
+	if err != nil || !isBegin || named.Get("user") != "anna" || len(named.Get("stream")) < 20 {
+		t.Fatalf("the stream begins with %q", begin)
+	}
+	stream := named.Get("stream")
+	choose := func(want int, text, form string) {
+		t.Helper()
+		if got := post(s, "/live", cookie, strings.NewReader(form)); got.Code != want || !strings.Contains(got.Body.String(), text) {
+			t.Errorf("%.100s: %d %q, want %d %q", form, got.Code, got.Body, want, text)
+		}
+	}
+	choose(http.StatusOK, "17", "devices=hall&devices=a%26b&stream="+stream)
+	for _, change := range []Change{{"devices", "yard"}, {"readings", "hall"}, {"devices", "a&b"}} {
+		s.live.changed(change)
+	}
+	if got := next(); got != "data: devices=a%26b" {
+		t.Errorf("told %q", got)
+	}
+	choose(http.StatusOK, "17", "readings=&stream="+stream)
+	s.live.changed(Change{"devices", "hall"})
+	s.live.changed(Change{"readings", "hall"})
+	if got := next(); got != "data: readings=" {
+		t.Errorf("told %q after the page of another device was opened", got)
+	}
+	many := "stream=" + stream
+	for i := range mostTopics {
+		many += fmt.Sprint("&devices=", i)
+	}
+	choose(http.StatusOK, "17", many)
+	choose(http.StatusBadRequest, "129 topics, and a stream has at most 128; close other windows", many+"&readings=")
+	choose(http.StatusBadRequest, `no topic "nothing"; use one of devices, readings`, "nothing=&stream="+stream)
+	choose(http.StatusNotFound, `the stream "other" has ended`, "devices=&stream=other")
+	if s.live.setTopics("bob", stream, nil) {
+		t.Error("a user has chosen the topics of another user's stream")
+	}
+	post(s, "/logout", cookie, strings.NewReader(""))
+	if got := next(); got != "" {
+		t.Errorf("after the logout the stream has %q", got)
+	}
+	choose(http.StatusUnauthorized, "log in again", "devices=&stream="+stream)
+}
+
+// TestListenersAreBounded has one user open as many streams as it may. The next user takes the place of the oldest. Before, it had none.
 func TestListenersAreBounded(t *testing.T) {
 	l := newLive(nil, slog.New(slog.DiscardHandler))
 	defer l.close()
 	var all []*listener
-	for one := l.add("viewer", nil); one != nil; one = l.add("viewer", nil) {
+	for one := l.add("viewer"); one != nil; one = l.add("viewer") {
 		all = append(all, one)
 	}
 	if len(all) != mostListeners {
 		t.Errorf("one user has %d of %d", len(all), mostListeners)
 	}
-	if l.add("admin", nil) == nil {
+	if l.add("admin") == nil {
 		t.Error("the next user has no place")
 	}
 	if _, open := <-all[0].wake; open {
-		t.Error("the oldest page of the user with the most goes on")
+		t.Error("the oldest stream of the user with the most continues")
 	}
 	l.remove(all[0])
-	if l.add("viewer", nil) != nil {
+	if l.add("viewer") != nil {
 		t.Error("the user with the most has taken the place of another")
 	}
 	l.remove(all[1])
-	if l.add("viewer", nil) == nil {
+	if l.add("viewer") == nil {
 		t.Error("when one has gone the next one has no place")
 	}
 }
@@ -125,8 +199,20 @@ func TestLiveTopics(t *testing.T) {
 	l := newLive(nil, slog.New(slog.DiscardHandler))
 	l.every = time.Hour // the test sends the messages
 	l.last = time.Now()
-	hall, all := l.add("anna", map[string]string{"readings": "hall", "devices": ""}), l.add("anna", map[string]string{"readings": ""})
-	changes := l.add("anna", map[string]string{"ledger": "changes"})
+	listen := func(topics ...Change) *listener {
+		one, wanted := l.add("anna"), map[Change]bool{}
+		for _, topic := range topics {
+			wanted[topic] = true
+		}
+		if !l.setTopics("anna", one.stream, wanted) {
+			t.Fatal("an open stream takes no topics")
+		}
+		return one
+	}
+	hall := listen(Change{"readings", "hall"}, Change{"devices", ""})
+	all := listen(Change{"readings", ""}, Change{"readings", "hall"}) // two pages
+	changes := listen(Change{"ledger", "changes"})
+	const both = "[readings=&readings=hall]"
 	told := func() string {
 		l.send()
 		for _, one := range []*listener{hall, all, changes} {
@@ -138,17 +224,18 @@ func TestLiveTopics(t *testing.T) {
 			default:
 			}
 		}
-		return fmt.Sprint(l.take(hall), l.take(all), l.take(changes))
+		text := fmt.Sprintf("[%s] [%s] [%s]", l.take(hall), l.take(all), l.take(changes))
+		return strings.Replace(text, "[readings=hall&readings=]", both, 1)
 	}
 	for range 1000 {
 		l.changed(Change{"readings", "yard"})
 	}
-	if got := told(); got != "[] [readings] []" {
+	if got := told(); got != "[] [readings=] []" {
 		t.Errorf("told %s", got)
 	}
 	l.changed(Change{"readings", "hall"})
 	l.changed(Change{"devices", "yard"})
-	if got := told(); got != "[devices readings] [readings] []" {
+	if got := told(); got != "[devices=&readings=hall] "+both+" []" {
 		t.Errorf("told %s", got)
 	}
 	l.changed(Change{"ledger", "readings"})
@@ -158,17 +245,17 @@ func TestLiveTopics(t *testing.T) {
 	l.changed(Change{"readings", "hall"})
 	l.send()
 	l.changed(Change{"devices", "hall"})
-	if got := fmt.Sprint(l.take(hall)); got != "[readings]" {
+	if got := l.take(hall); got != "readings=hall" {
 		t.Errorf("told %s: the page that it shares may be older than the last change", got)
 	}
-	if got := told(); got != "[devices] [readings] []" {
+	if got := told(); got != "[devices=] "+both+" []" {
 		t.Errorf("told %s after the change between a message and what a page loads then", got)
 	}
 	l.close()
 	for range hall.wake { // which ends
 	}
 	l.changed(Change{"devices", "yard"})
-	if l.add("anna", nil) != nil {
+	if l.add("anna") != nil {
 		t.Error("after the end a page is told of changes")
 	}
 }
@@ -178,7 +265,8 @@ func TestPagesShareWhatTheyLoad(t *testing.T) {
 	const pages = 20
 	s := fixture(t, nil)
 	s.live.every, s.live.last = time.Hour, time.Now()
-	page := s.live.add("anna", map[string]string{"devices": ""})
+	page := s.live.add("anna")
+	s.live.setTopics("anna", page.stream, map[Change]bool{{"devices", ""}: true})
 	var rendered atomic.Int32
 	p, status := Page{Title: "shown", Live: "devices"}, http.StatusOK
 	s.engine.GET("/shown", gate{s}.session, gate{s}.authorize(handlers.AnyRole), s.answer(s.Share(func(c *gin.Context) error {
@@ -221,7 +309,7 @@ func TestPagesShareWhatTheyLoad(t *testing.T) {
 		}
 	}
 	load("the first message", 1, "")
-	s.live.changedAll(page)
+	s.live.changed(Change{"devices", "hall"})
 	s.live.send()
 	w := &slowBrowser{httptest.NewRecorder(), func() { load("a page that the first browser is still reading", 0, "") }}
 	slow := httptest.NewRequest(http.MethodGet, "/shown", nil)
@@ -232,8 +320,10 @@ func TestPagesShareWhatTheyLoad(t *testing.T) {
 	load("the same message, compressed", 1, "gzip")
 	s.Accounts.(people)["anna"] = domain.User{Name: "anna", Role: domain.Viewer, Credential: "1"}
 	load("the same message, for another role", 1, "")
-	s.live.changedAll(page)
+	s.live.changed(Change{"devices", "hall"})
 	load("before the next message", 0, "")
+	s.live.setTopics("anna", page.stream, page.topics)
+	load("after a page has joined", 1, "")
 	s.live.send()
 	load("the next message", 1, "")
 	s.live.every = 0
@@ -241,7 +331,7 @@ func TestPagesShareWhatTheyLoad(t *testing.T) {
 	s.live.every = time.Hour
 	s.live.remove(page)
 	load("without a live connection", pages, "")
-	s.live.add("anna", nil)
+	s.live.add("anna")
 	p.Live = ""
 	load("a page that is not live", pages, "")
 	p.Live, status = "devices", http.StatusTeapot

@@ -70,9 +70,9 @@ func parsePages(others fs.FS) map[string]func() *template.Template {
 // Page is what every page has beside its own Data.
 type Page struct {
 	Title string
-	// Live are the topics that change what the page shows, as the query of /live; empty if nothing is live.
+	// Live are the topics that the page shows, as a query such as devices=hall&readings; empty if nothing is live. See static/stream.js.
 	Live template.URL
-	// At is the position of the state that the page shows, or an older one, for /live.
+	// At is the position of the state that the page shows, or an older one.
 	At      string
 	User    domain.User
 	Path    string // of the request, with its query

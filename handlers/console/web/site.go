@@ -92,19 +92,19 @@ func New(o Options) *Site {
 	s.Serve(
 		Get("/static/:file", handlers.Public, func(c *gin.Context) error { static.Serve(c, c.Param("file")); return nil }),
 		Get("/favicon.ico", handlers.Public, func(c *gin.Context) error { static.Serve(c, "icon.svg"); return nil }),
-		Get(livePath, domain.MayRead, liveConnections{s}.serveLive),
 	)
+	s.Serve(liveStreams{s}.routes()...)
 	s.Serve(loginPages{s}.routes()...)
 	return s
 }
 
-// Close ends the live connections.
+// Close ends the live streams.
 func (s *Site) Close() { s.live.close() }
 
 // ServeHTTP implements http.Handler.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// livePath is the path of live connections.
+// livePath is the path of live streams.
 const livePath = "/live"
 
 // Handler answers a request. For an error that it returns the site answers, with a page.
@@ -141,7 +141,7 @@ func (r Route) Streamed() Route {
 	return r
 }
 
-// Serve adds routes. It panics if a route has no right. HEAD has the answer of GET without its body, but for live connections.
+// Serve adds routes. It panics if a route has no right. HEAD has the answer of GET without its body, but for live streams.
 func (s *Site) Serve(routes ...Route) {
 	g := gate{s}
 	for _, r := range routes {
