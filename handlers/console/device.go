@@ -60,6 +60,14 @@ type deviceData struct {
 // Link is an address below the device's page.
 func (d deviceData) Link(below string) string { return "/devices/" + url.PathEscape(d.Name) + below }
 
+// Reload is the address of the page with the resource that it shows in full. Parts that are loaded anew stay about that resource.
+func (d deviceData) Reload() string {
+	if d.Selected == nil {
+		return d.Link("")
+	}
+	return d.Link("?resource=" + url.QueryEscape(d.Selected.Name))
+}
+
 // PostsHere reports whether values can be posted to the device at device-rest.
 func (d deviceData) PostsHere() bool { return d.ServiceName == domain.DeviceREST }
 

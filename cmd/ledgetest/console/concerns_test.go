@@ -105,6 +105,9 @@ func TestConsoleConcerns(t *testing.T) {
 			css = to + " + div"
 		}
 		b.until(fmt.Sprintf(`document.querySelectorAll(%q).length === %d`, css+" tbody tr:not(:has([colspan]))", rows))
+		if !ask[bool](b, `!!document.querySelector("nav")`) {
+			t.Errorf("the page of %q has no menu", text)
+		}
 	}
 	b.open("/devices?state=SILENT")
 	if text := b.text("#rows tbody"); !strings.Contains(text, "hall-1") || !strings.Contains(text, "usually for 10m at most") {
@@ -118,6 +121,22 @@ func TestConsoleConcerns(t *testing.T) {
 	b.until(`/Acknowledged: 3\./.test(document.querySelector(".notice")?.innerText)`)
 	b.open("/")
 	b.until(`document.querySelectorAll(".concerns li").length === ` + strconv.Itoa(len(want)-1))
+}
+
+// TestConsoleKeepsTheResource posts an image while the page of a device shows another resource in full: all parts stay about that one.
+func TestConsoleKeepsTheResource(t *testing.T) {
+	t.Parallel()
+	p := ledgetest.Start(t, t.TempDir())
+	ledgetest.AddSensorProfile(p)
+	ledgetest.AddSensor(p, "hall-1", "")
+	b := logIn(p, t, domain.Operator)
+	b.open("/devices/hall-1")
+	title := b.text("#resource-title")
+	ledgetest.PostTo(p, "hall-1", "image", "image/jpeg", drawn(1))
+	b.until(`!!document.querySelector("#latest img")`)
+	if current, values := b.text("#latest .current h3"), b.text("#values"); current != title || values != title+" has no value yet." {
+		t.Errorf("the title is %q, the current tile %q, the values %q", title, current, values)
+	}
 }
 
 // TestConsoleSendAgain sends messages again that were given up: one, and all of a subscription, whose receiver is back elsewhere.

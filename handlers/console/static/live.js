@@ -112,9 +112,11 @@
   // isLive reports whether the page sends a request by itself, because of a change.
   function isLive(config) { return Boolean(config && config.triggeringEvent && config.triggeringEvent.type === "live"); }
 
-  // Such requests do not extend the session.
+  // Such requests do not extend the session, and neither do those of a part that loads itself after a while, which has no event. A part
+  // cannot name the header in hx-headers, because the links within would send it too.
   document.addEventListener("htmx:configRequest", function (e) {
-    if (!isLive(e.detail)) { return; }
+    var loads = !e.detail.triggeringEvent && e.detail.verb === "get";
+    if (!isLive(e.detail) && !loads) { return; }
     e.detail.headers["X-Live"] = "1";
     stale.delete(e.detail.elt.id);
   });
