@@ -84,7 +84,7 @@ func (s Source) History(ctx context.Context, q history.Query) (p history.Page, e
 	if err != nil || of.To == 0 {
 		return p, err
 	}
-	if of.From > of.To { // the clock was set back
+	if of.From > of.To { // the clock was set back after the notification was added, or Before is earlier
 		of.From = 0
 	}
 	page, err := s.Read(ctx, of)

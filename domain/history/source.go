@@ -56,3 +56,6 @@ func LatestOf(s domain.State, k Kind, name string) Latest {
 	l.Seq = max(l.Revision, l.Last)
 	return l
 }
+
+// IsRemoved reports whether the entity was there and is not any more.
+func (l Latest) IsRemoved() bool { return l.Entity == nil && l.Seq > 0 }

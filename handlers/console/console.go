@@ -155,6 +155,7 @@ var menu = []web.MenuItem{
 	{Path: "/ledger", Label: "Ledger", Icon: "ledger", Group: groupNode, Right: domain.MayAudit},
 	{Path: "/users", Label: "Users", Icon: "users", Group: groupNode, Right: domain.MayAdminister},
 	{Path: "/system", Label: "System", Icon: "system", Group: groupNode, Right: domain.MayRead},
+	{Path: "/system/retention", Label: "Retention", Icon: "retention", Group: groupNode, Right: domain.MayAdminister},
 }
 
 // The groups of the menu.

@@ -63,6 +63,7 @@ type devicesData struct {
 	Suggestions []string // texts of terms
 	Profiles    bool     // there are profiles
 	Silent      silence.Result
+	Removed     string // the removed device that the search names; "" if there is none
 }
 
 // deviceRow is a device in the list.
@@ -180,6 +181,11 @@ func (s deviceList) listDevices(c *gin.Context, status int, message string) erro
 	}
 	if d.Rows, err = s.rowsOf(d.Devices, d.Silent); err != nil {
 		return err
+	}
+	if d.Matched == 0 && len(d.Filter) == 1 && len(d.Filter.Words()) == 1 {
+		if name := strings.TrimSpace(cutSearch(q, "q")); s.listing.IsRemoved(name) {
+			d.Removed = name
+		}
 	}
 	if err = s.suggest(&d); err != nil {
 		return err

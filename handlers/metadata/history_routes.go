@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/domain/eventlog"
 	"ledge/domain/history"
 	"ledge/handlers"
 )
@@ -56,8 +57,12 @@ func (s histories) showHistory(c *gin.Context, q history.Query) {
 	}
 	memory := s.AnswerMemoryOf(c)
 	defer memory.Release()
+	work := int64(historyWork)
+	if q.Entity == history.Notification {
+		work += eventlog.MostReadBytes // its events do not name each other: they are searched for
+	}
 	if err == nil {
-		err = memory.Hold(historyWork)
+		err = memory.Hold(work)
 	}
 	var answer historyAnswer
 	if err == nil {

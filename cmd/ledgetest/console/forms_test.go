@@ -400,5 +400,14 @@ func TestConsoleJump(t *testing.T) {
 	c := p.NewRole(t, domain.Viewer)
 	ledgetest.Want(c.Get("/jump?q=gate-alarm"), t, http.StatusOK, `href="/subscriptions/gate-alarm"`) // without scripts
 	ledgetest.Want(c.Get("/jump?q=nosuch"), t, http.StatusOK, "Nothing has this name.")
+	if a := p.Call(http.MethodDelete, p.Metadata+"/api/v2/device/name/gate-7", "", ""); a.Status != http.StatusOK {
+		t.Fatal(a)
+	}
+	ledgetest.Want(c.Get("/jump?q=gate-7"), t, http.StatusOK, `href="/devices/gate-7"`, "Removed device")
+	ledgetest.Want(c.Get("/devices?q=gate-7"), t, http.StatusOK, `href="/devices/gate-7"`, "was removed", "Show all devices")
+	if answer := c.Get("/devices?q=label:gate-7"); strings.Contains(answer.Text, "was removed") {
+		t.Error("the search for a label finds a removed device")
+	}
+	ledgetest.Want(p.NewRole(t, domain.Admin).Get("/jump?q=retent"), t, http.StatusOK, `href="/system/retention"`)
 	ledgetest.Want(p.NewRole(t, domain.Poster).Get("/jump?q=gate"), t, http.StatusForbidden)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ledge/domain"
+	"ledge/domain/history"
 	"ledge/handlers/entities"
 )
 
@@ -97,6 +98,13 @@ func (d *Index) Find(ctx context.Context, q Query) (Result, error) {
 	f := q.search(d.devices)
 	f.All, f.Left, f.Seq = d.total, d.total-len(d.devices), d.seq
 	return f, nil
+}
+
+// IsRemoved reports whether there was a device of a name and it was removed. The index does not have it.
+func (d *Index) IsRemoved(name string) bool {
+	view, done := d.state()
+	defer done()
+	return history.LatestOf(view.State, history.Kinds["device"], name).IsRemoved()
 }
 
 // refresh brings the index up to the state.

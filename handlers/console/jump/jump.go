@@ -27,7 +27,7 @@ const (
 
 // Found is a place in the console.
 type Found struct {
-	Kind string `json:"kind"` // Page, Device, Profile or Subscription
+	Kind string `json:"kind"` // Page, Device, Removed device, Profile or Subscription
 	Name string `json:"name"`
 	Path string `json:"path"`
 }
@@ -64,9 +64,10 @@ func (s Pages) show(c *gin.Context) error {
 }
 
 // find returns the pages that a role may see and the entities whose names have all words of a text. Names that begin with the text are
-// first. An empty text finds all pages.
+// first. A removed device is found by its whole name. An empty text finds all pages.
 func (s Pages) find(ctx context.Context, text string, role domain.Role) ([]Found, error) {
-	text = strings.ToLower(strings.TrimSpace(text))
+	name := strings.TrimSpace(text)
+	text = strings.ToLower(name)
 	found := []Found{}
 	for _, m := range s.Menu {
 		if role.May(m.Right) && strings.Contains(strings.ToLower(m.Label), text) {
@@ -81,6 +82,9 @@ func (s Pages) find(ctx context.Context, text string, role domain.Role) ([]Found
 		return nil, err
 	}
 	found = append(found, devices...)
+	if s.Devices.IsRemoved(name) {
+		found = append(found, Found{"Removed device", name, "/devices/" + url.PathEscape(name)}) // its page leads to its history
+	}
 	for _, kind := range []struct{ list, name, path string }{
 		{domain.ListProfiles, "Profile", "/profiles/"}, {domain.ListSubscriptions, "Subscription", "/subscriptions/"},
 	} {

@@ -22,6 +22,25 @@ import (
 	"ledge/handlers"
 )
 
+// openLive opens a live connection, which ends with the test.
+func openLive(t *testing.T, server *httptest.Server, cookie *http.Cookie) *http.Response {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/live", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.AddCookie(cookie)
+	answer, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { answer.Body.Close() })
+	if answer.StatusCode != http.StatusOK {
+		t.Fatalf("a live connection is answered %s", answer.Status)
+	}
+	return answer
+}
+
 // TestLiveConnectionStaysOpen holds an idle live connection open beyond the server's time to write an answer.
 func TestLiveConnectionStaysOpen(t *testing.T) {
 	s := fixture(t, nil)
@@ -32,16 +51,7 @@ func TestLiveConnectionStaysOpen(t *testing.T) {
 	server.Start()
 	defer server.Close()
 	defer s.live.close()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/live", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.AddCookie(cookie)
-	answer, err := server.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
+	answer := openLive(t, server, cookie)
 	beats := 0
 	for lines := bufio.NewScanner(answer.Body); beats < 3 && lines.Scan(); {
 		if lines.Text() == ": still here" {
@@ -77,20 +87,11 @@ func TestLiveConnectionEndsWithRights(t *testing.T) {
 		},
 	} {
 		cookie := login(t, s)
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/live", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.AddCookie(cookie)
-		answer, err := server.Client().Do(r)
-		if err != nil || answer.StatusCode != http.StatusOK {
-			t.Fatal(name, answer, err)
-		}
+		answer := openLive(t, server, cookie)
 		lose(cookie)
 		if _, err := io.Copy(io.Discard, answer.Body); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		answer.Body.Close()
 		users["anna"] = anna
 	}
 }
@@ -105,16 +106,7 @@ func TestLiveStream(t *testing.T) {
 	server := httptest.NewServer(s)
 	defer server.Close()
 	defer s.live.close()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/live", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.AddCookie(cookie)
-	answer, err := server.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
+	answer := openLive(t, server, cookie)
 	lines := bufio.NewScanner(answer.Body)
 	next := func() string {
 		for lines.Scan() {

@@ -109,6 +109,12 @@ type menuEntry struct {
 
 // menuOf returns the menu of a role, on the page at a path.
 func menuOf(items []MenuItem, role domain.Role, at string) (groups []menuGroup) {
+	longest := "" // the page in the menu that the path is, or is below
+	for _, m := range items {
+		if at == m.Path || m.Path != "/" && strings.HasPrefix(at, m.Path+"/") && len(m.Path) > len(longest) {
+			longest = m.Path
+		}
+	}
 	for _, m := range items {
 		if !role.May(m.Right) {
 			continue
@@ -116,9 +122,8 @@ func menuOf(items []MenuItem, role domain.Role, at string) (groups []menuGroup) 
 		if n := len(groups); n == 0 || groups[n-1].Title != m.Group {
 			groups = append(groups, menuGroup{Title: m.Group})
 		}
-		current := at == m.Path || m.Path != "/" && strings.HasPrefix(at, m.Path+"/")
 		last := &groups[len(groups)-1]
-		last.Entries = append(last.Entries, menuEntry{m.Path, m.Label, m.Icon, current})
+		last.Entries = append(last.Entries, menuEntry{m.Path, m.Label, m.Icon, m.Path == longest})
 	}
 	return groups
 }
