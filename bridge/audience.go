@@ -32,12 +32,12 @@ func (c *channels) published(ch domain.Channel, matching int) string {
 	connected, some := a.Connected(ch.Host, ch.Port, topicsInResponse)
 	switch {
 	case connected == 0:
-		return "published to 0 subscribers: none is connected"
+		return domain.PublishedToNobody + "subscribers: none is connected"
 	case len(some) == 0:
-		return fmt.Sprintf("published to 0 matching of %d connected subscribers: they asked for no topic", connected)
+		return fmt.Sprintf(domain.PublishedToNobody+"matching of %d connected subscribers: they asked for no topic", connected)
 	}
 	for i, topic := range some {
 		some[i] = fmt.Sprintf("%q", topic[:min(len(topic), topicInResponse)])
 	}
-	return fmt.Sprintf("published to 0 matching of %d connected subscribers: they asked for the topics %s", connected, strings.Join(some, ", "))
+	return fmt.Sprintf(domain.PublishedToNobody+"matching of %d connected subscribers: they asked for the topics %s", connected, strings.Join(some, ", "))
 }

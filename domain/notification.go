@@ -1,5 +1,7 @@
 package domain
 
+import "strings"
+
 // Notification is something that subscribers are told.
 type Notification struct {
 	ID          string   `json:"id"`
@@ -118,4 +120,13 @@ type TransmissionRecord struct {
 	Status   string `json:"status"`
 	Response string `json:"response"`
 	Sent     int64  `json:"sent"`
+}
+
+// PublishedToNobody begins the response of a message that was published over ZeroMQ while no subscriber wanted its topic. EdgeX's status of
+// such a try is SENT.
+const PublishedToNobody = "published to 0 "
+
+// ReachedNobody reports whether the message was published and no subscriber got it.
+func (r TransmissionRecord) ReachedNobody() bool {
+	return strings.HasPrefix(r.Response, PublishedToNobody)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -187,7 +188,11 @@ func (s historyPages) showHistory(c *gin.Context, k historyKind) error {
 		return err
 	}
 	s.Memory(c).Release()
-	return s.Show(c, http.StatusOK, "history", web.Page{Title: "History of " + h.Name, Message: message, Data: h})
+	page := web.Page{Title: "History of " + h.Name, Message: message, Data: h}
+	if !h.Newer {
+		page.Live = template.URL(k.Path[1:] + "=" + url.QueryEscape(h.Name)) //nolint:gosec // escaped
+	}
+	return s.Show(c, http.StatusOK, "history", page)
 }
 
 // mayAudit reports whether the user may see the addresses of actors.

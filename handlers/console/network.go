@@ -38,7 +38,7 @@ type SocketState struct {
 	Published, Drops, Evictions uint64
 }
 
-// The uses of a port, as Optionn.PortUse says them.
+// The uses of a port, as Network.PortUse says them.
 const (
 	PortFree    = "free"
 	PortShared  = "shared" // a ZeroMQ channel of Ledge is bound to it
@@ -71,7 +71,7 @@ func (n Network) portHint(host, text string) string {
 	case PortFree:
 		return fmt.Sprintf("Port %d is free.", port)
 	case PortShared:
-		return fmt.Sprintf("Port %d is shared with another ZeroMQ channel: subscribers choose by topic.", port)
+		return fmt.Sprintf("Port %d has a ZeroMQ socket of Ledge already. Channels share it: subscribers choose by topic.", port)
 	case PortTaken:
 		return fmt.Sprintf("Port %d is taken by another program; choose another.", port)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	past "ledge/domain/history"
 	"ledge/handlers/console/web"
 	"ledge/handlers/entities"
 )
@@ -118,7 +119,8 @@ func (s notificationPages) notificationRows(c *gin.Context, list []domain.Notifi
 		if err != nil {
 			return nil, err
 		}
-		rows[i] = notificationRow{n, s.titleOf(c.Request.Context(), n), countDeliveries(total, n.Failed, n.Open)}
+		title, _ := s.titleOf(c.Request.Context(), n)
+		rows[i] = notificationRow{n, title, countDeliveries(total, n.Failed, n.Open)}
 	}
 	return rows, nil
 }
@@ -137,16 +139,19 @@ func countDeliveries(total, failed, waiting int) string {
 	return strings.Join(parts, ", ")
 }
 
-// titleOf returns the device change in words, such as "gate-cam-1 locked by anna", or else the description.
-func (s notificationPages) titleOf(ctx context.Context, n domain.Notification) string {
+// titleOf returns the device change in words, such as "gate-cam-1 locked by anna", with the name of the device, or else the description.
+func (s notificationPages) titleOf(ctx context.Context, n domain.Notification) (title, device string) {
 	if n.Cause == 0 {
-		return n.Description
+		return n.Description, ""
 	}
 	r, ok, err := s.changes.At(ctx, n.Cause)
 	if !ok || err != nil { // it is in an archive
-		return n.Description
+		return n.Description, ""
 	}
-	return describeChange(r)
+	if subject := r.Event.Subject(); len(subject) > 1 {
+		device = subject[1]
+	}
+	return describeChange(r), device
 }
 
 // describeChange describes the change of a device, with its author.
@@ -229,12 +234,27 @@ func attentionFilters(c *gin.Context) (filters []domain.Filter, severity string)
 
 // transmissionView is a transmission as the API shows it to the user: what receivers have answered is not for every role.
 type transmissionView struct {
-	ID               string                      `json:"id"`
-	Channel          domain.Channel              `json:"channel"`
-	SubscriptionName string                      `json:"subscriptionName"`
-	Records          []domain.TransmissionRecord `json:"records"`
-	ResendCount      int                         `json:"resendCount"`
-	Status           string                      `json:"status"`
+	ID               string         `json:"id"`
+	Channel          domain.Channel `json:"channel"`
+	SubscriptionName string         `json:"subscriptionName"`
+	Records          []try          `json:"records"`
+	ResendCount      int            `json:"resendCount"`
+	Status           string         `json:"status"`
+	Nobody           bool           `json:"-"` // the last try reached no subscriber
+}
+
+// try is a try of a transmission. Nobody says that it reached no subscriber.
+type try struct {
+	domain.TransmissionRecord
+	Nobody bool `json:"-"`
+}
+
+// noteNobody notes the tries that have reached no subscriber.
+func (v *transmissionView) noteNobody() {
+	for i := range v.Records {
+		v.Nobody = v.Records[i].ReachedNobody()
+		v.Records[i].Nobody = v.Nobody
+	}
 }
 
 // MayResend reports whether the transmission was given up, so that it can be sent again.
@@ -247,13 +267,22 @@ type notificationData struct {
 	Total         int
 	// Test reports whether the user has sent it as a test from the page of a subscription.
 	Test bool
+	// Device is the one whose change raised it; "" if it was posted.
+	Device string
+	// Acknowledged is its acknowledgement; nil if there is none, or its event is not on the log any more.
+	Acknowledged *past.Entry
 }
 
-// came counts the transmissions that have arrived, that have failed, and that wait; why is the answer to the first that has failed.
-func (d notificationData) came() (arrived, failed, waiting int, why string) {
+// came counts the transmissions that have arrived, that nobody got, that have failed, and that wait; why is the answer to the first that has
+// failed or that nobody got.
+func (d notificationData) came() (arrived, nobody, failed, waiting int, why string) {
 	for _, t := range d.Transmissions {
-		wrong := slices.ContainsFunc(t.Records, func(r domain.TransmissionRecord) bool { return r.Status == domain.StatusFailed })
+		wrong := slices.ContainsFunc(t.Records, func(r try) bool { return r.Status == domain.StatusFailed })
 		switch {
+		case t.Nobody:
+			if nobody++; why == "" {
+				why = fmt.Sprintf("%s: %s", t.SubscriptionName, t.Records[len(t.Records)-1].Response)
+			}
 		case t.Status == domain.StatusSent || t.Status == domain.StatusAcknowledged:
 			arrived++
 		case wrong:
@@ -265,12 +294,12 @@ func (d notificationData) came() (arrived, failed, waiting int, why string) {
 			waiting++
 		}
 	}
-	return arrived, failed, waiting, why
+	return arrived, nobody, failed, waiting, why
 }
 
 // Came says what came of a test. class is that of its banner.
 func (d notificationData) Came() (b banner) {
-	arrived, failed, waiting, why := d.came()
+	arrived, nobody, failed, waiting, why := d.came()
 	switch all := len(d.Transmissions); {
 	case failed > 0:
 		return banner{"wrong", fmt.Sprintf("The test failed in %d of %d transmissions. %s", failed, all, why)}
@@ -278,6 +307,8 @@ func (d notificationData) Came() (b banner) {
 		return banner{"warning", "The test is under way. This page shows what comes of it."}
 	case all == 0:
 		return banner{"wrong", "No subscription has matched the test. A locked subscription gets nothing."}
+	case nobody > 0:
+		return banner{"warning", fmt.Sprintf("The test was published in %d of %d transmissions, and nobody got it. %s", nobody, all, why)}
 	}
 	if arrived == 1 {
 		return banner{"notice", "The test was sent: 1 transmission."}
@@ -309,12 +340,33 @@ func (s notificationPages) notification(c *gin.Context) error {
 	}
 	a := s.Call(c, notificationsService, http.MethodGet, web.APIPath("transmission/notification/id/", id)+"?limit=50", nil)
 	_ = json.Unmarshal(a.Body, &got) // the message says what is wrong
+	for i := range got.Transmissions {
+		got.Transmissions[i].noteNobody()
+	}
 	transmissions := web.Cut(&web.Cutter{Entries: web.PageRows, Text: web.ShownText, Room: 4 * web.ShownBytes}, &got.Transmissions)
 	s.Memory(c).Release()
+	d := notificationData{Notification: n, Transmissions: transmissions, Total: got.Total, Test: c.Query("test") != ""}
+	d.Title, d.Device = s.titleOf(c.Request.Context(), n)
+	if n.Acknowledged {
+		d.Acknowledged = s.acknowledgementOf(c, id)
+	}
 	return s.Show(c, http.StatusOK, "notification", web.Page{
-		Title: "Notification", Live: "notifications&transmissions", Message: a.Message, Left: k.Note(web.APIPath("notification/id/", id)),
-		Data: notificationData{n, s.titleOf(c.Request.Context(), n), transmissions, got.Total, c.Query("test") != ""},
+		Title: "Notification", Live: "notifications&transmissions", Message: a.Message, Left: k.Note(web.APIPath("notification/id/", id)), Data: d,
 	})
+}
+
+// acknowledgementOf returns the last acknowledgement of a notification, from its history; nil if it is not found.
+func (s notificationPages) acknowledgementOf(c *gin.Context, id string) *past.Entry {
+	var got past.Page
+	a := s.Call(c, metadataService, http.MethodGet, web.APIPath("ledger/history/notification/", id)+"?limit=20", nil)
+	_ = json.Unmarshal(a.Body, &got) // a refusal has no entries
+	for _, e := range got.Entries {
+		if slices.ContainsFunc(e.Changes, func(f past.Field) bool { return f.Field == "acknowledged" && string(f.Is) == "true" }) {
+			e.Actor = strings.TrimPrefix(e.Actor, "user:")
+			return &e
+		}
+	}
+	return nil
 }
 
 func (s notificationPages) acknowledge(c *gin.Context) error {

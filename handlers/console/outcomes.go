@@ -23,6 +23,8 @@ type outcome struct {
 	GivenUp int
 	// Why is the answer to the last try, as the user may see it.
 	Why string
+	// Nobody says that the last message was published, and that no subscriber got it.
+	Nobody bool
 }
 
 // Failing reports whether the last message has failed.
@@ -36,6 +38,8 @@ func (o outcome) Words() string {
 	switch {
 	case o.Of == 0:
 		return "No message has been sent since the subscription was changed last."
+	case o.Nobody:
+		return "The last message was published, and no subscriber got it"
 	case o.Failed == 0 && o.Of == 1:
 		return "The last message was sent"
 	case o.Failed == 0:
@@ -69,7 +73,7 @@ func outcomes(sub domain.Subscription, latest []domain.Transmission, role domain
 		target := t.Channel.Target()
 		o := all[target]
 		if o.Of++; o.Of == 1 {
-			o.Why = lastTry(t).Response
+			o.Why, o.Nobody = lastTry(t).Response, lastTry(t).ReachedNobody()
 			if !role.May(domain.MayChange) {
 				o.Why = domain.HiddenAnswer
 			}
@@ -114,6 +118,8 @@ type sent struct {
 	Title string // of its notification
 	Why   string // the answer to the last try, as the user may see it
 	Test  bool   // it is a test from the console
+
+	Nobody bool // the last try reached no subscriber
 }
 
 // Hidden reports whether the answer is hidden from the user.
@@ -131,7 +137,7 @@ func sentOf(state domain.State, latest []domain.Transmission, role domain.Role) 
 			list[i].Title = t.Entity + ": " + list[i].Title
 		}
 		if len(t.Records) > 0 {
-			list[i].Why = lastTry(t).Response
+			list[i].Why, list[i].Nobody = lastTry(t).Response, lastTry(t).ReachedNobody()
 			if !role.May(domain.MayChange) {
 				list[i].Why = domain.HiddenAnswer
 			}

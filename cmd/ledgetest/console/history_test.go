@@ -93,6 +93,12 @@ func TestConsoleHistories(t *testing.T) {
 	b.click(`main a[href="/subscriptions/past/history"]`)
 	b.until(`document.querySelectorAll("ol.changes > li").length === 3`)
 	b.pictures("subscription-history")
+	p.AddDevice("hall")
+	b.open("/devices/hall/history")
+	b.until(`document.querySelectorAll("ol.changes > li").length === 1`)
+	p.PostJSON(http.MethodPatch, p.Metadata+"/api/v2/device", `[{"apiVersion":"v2","device":{"name":"hall","description":"seen"}}]`, http.StatusOK)
+	b.until(`document.querySelectorAll("ol.changes > li").length === 2 && document.querySelector("ol.changes").innerText.includes("seen")`)
+	b.see("nav a[href='/devices']")
 }
 
 // restoreForm returns the form of the page that restores a version.

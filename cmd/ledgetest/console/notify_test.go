@@ -137,11 +137,18 @@ func TestConsoleSubscriptions(t *testing.T) {
 	if strings.Contains(viewed.Text, "<img src=x") {
 		t.Error("a description is markup")
 	}
+	test := c.Post("/subscriptions/watch/test", nil)
+	ledgetest.Want(test, t, http.StatusSeeOther)
+	ledgetest.Until(t, "a test without a subscriber", func() bool {
+		return strings.Contains(c.Get(test.Header.Get("Location")).Text, "nobody got it. watch: published to 0 subscribers: none is connected")
+	})
+	ledgetest.Want(c.Get(test.Header.Get("Location")), t, http.StatusOK, `<span class="tag warn">SENT to nobody</span>`)
+	ledgetest.Want(c.Get("/subscriptions"), t, http.StatusOK, `<span class="warn">The last message was published, and no subscriber got it</span>`)
 	second := url.Values{"more": {"REST"}}
 	for key, value := range form {
 		second[key] = value
 	}
-	ledgetest.Want(c.Post("/subscriptions/watch/edit", second), t, http.StatusOK, "channels[1].httpMethod", "is shared")
+	ledgetest.Want(c.Post("/subscriptions/watch/edit", second), t, http.StatusOK, "channels[1].httpMethod", "has a ZeroMQ socket of Ledge already")
 	revision := revisionIn.FindStringSubmatch(c.Get("/subscriptions/watch/edit").Text)[1]
 	form.Set("revision", revision)
 	form.Set("receiver", "others")
@@ -260,6 +267,20 @@ func TestConsoleNotifications(t *testing.T) {
 	ledgetest.Want(c.Post(at+"/acknowledge", nil), t, http.StatusSeeOther)
 	ledgetest.Want(c.Get("/notifications?ack=true"), t, http.StatusOK, at)
 	viewer := p.NewRole(t, domain.Viewer)
+	ledgetest.Want(viewer.Get(at), t, http.StatusOK, "acknowledged by <strong>test-operator</strong> <time", `<a href="/notifications">Notifications</a>`)
+	if strings.Contains(viewer.Get(at).Text, "/ledger?") {
+		t.Error("a viewer is led to the ledger")
+	}
+	events := regexp.MustCompile(`"(/ledger\?log=notifications[^"]*)"`).FindStringSubmatch(p.NewRole(t, domain.Auditor).Get(at).Text)
+	if len(events) == 0 {
+		t.Fatal("an auditor is not led to the events of the notification")
+	}
+	ledgetest.Want(p.NewRole(t, domain.Auditor).Get(html.UnescapeString(events[1])), t, http.StatusOK,
+		"matching events of ", "notifications.acknowledged", "notification.added")
+	ledgetest.Want(c.Post(at+"/acknowledge", url.Values{"undo": {"1"}}), t, http.StatusSeeOther)
+	if strings.Contains(viewer.Get(at).Text, "acknowledged by") {
+		t.Error("the page names who has acknowledged a notification that is not acknowledged any more")
+	}
 	if text := viewer.Get(at).Text; strings.Contains(text, "/delete") {
 		t.Error("a viewer sees forms")
 	}
