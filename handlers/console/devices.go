@@ -27,8 +27,8 @@ const (
 	mostPicked = 300
 	// mostSearch bounds the text of a search, in bytes. Each link of the list has it.
 	mostSearch = 1000
-	// mostRowLabels bounds the labels of a device in the list.
-	mostRowLabels = 6
+	// mostRowLabels bounds the labels of a device in the list, so that each has room for some letters.
+	mostRowLabels = 2
 )
 
 // devices reads and changes devices, for their pages.

@@ -269,13 +269,18 @@ func TestConsoleDeviceList(t *testing.T) {
 	}
 	for name, wants := range map[string][]string{
 		"s-000": {"UP", "18.5", "°C", "temperature"}, "s-002": {"DOWN"},
-		"s-003": {"LOCKED", "north side", "and 2 more"}, "s-004": {"image", "KiB"},
+		"s-003": {"LOCKED", "north side", "+6"}, "s-004": {"image", "KiB"},
 	} {
 		for _, want := range wants {
 			if text := row(name); !strings.Contains(text, want) {
 				t.Errorf("the row of %s lacks %s: %q", name, want, text)
 			}
 		}
+	}
+	const cut = `(() => { const room = document.querySelector("tr:has(input[value='s-003']) td.labels").getBoundingClientRect().right;
+		return [...document.querySelectorAll("tr:has(input[value='s-003']) .tags > *")].filter(e => e.getBoundingClientRect().right > room).length; })()`
+	if n := ask[int](b, cut); n > 0 {
+		t.Errorf("%d labels, or their number, are cut", n)
 	}
 	if tags := ask[int](b, `document.querySelectorAll("#rows td.states .tag").length`); tags != 2 {
 		t.Errorf("%d states have a colour, want that of the device that is DOWN and of the one that is LOCKED", tags)
