@@ -3,7 +3,7 @@ package console
 import (
 	"cmp"
 	"fmt"
-	"html/template"
+	"github.com/DataDog/datadog-agent/pkg/template/html"
 	"io"
 	"mime/multipart"
 	"net"

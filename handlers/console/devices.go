@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"html/template"
+	"github.com/DataDog/datadog-agent/pkg/template/html"
 	"net/http"
 	"net/url"
 	"slices"

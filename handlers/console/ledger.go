@@ -5,7 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"html/template"
+	"github.com/DataDog/datadog-agent/pkg/template/html"
 	"net/http"
 	"net/url"
 	"slices"

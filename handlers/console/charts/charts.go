@@ -7,7 +7,7 @@ package charts
 import (
 	"encoding/json"
 	"fmt"
-	"html/template"
+	"github.com/DataDog/datadog-agent/pkg/template/html"
 	"math"
 	"net/http"
 	"net/url"

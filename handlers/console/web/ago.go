@@ -2,7 +2,7 @@ package web
 
 import (
 	"fmt"
-	"html/template"
+	"github.com/DataDog/datadog-agent/pkg/template/html"
 	"time"
 )
 

@@ -1,7 +1,7 @@
 package web
 
 import (
-	"html/template"
+	"github.com/DataDog/datadog-agent/pkg/template/html"
 	"net/url"
 	"strconv"
 	"strings"

@@ -6,7 +6,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"html/template"
+	"github.com/DataDog/datadog-agent/pkg/template/html"
 	"io/fs"
 	"net/http"
 	"path"

@@ -7,7 +7,7 @@ package web
 
 import (
 	"context"
-	"html/template"
+	"github.com/DataDog/datadog-agent/pkg/template/html"
 	"io/fs"
 	"net/http"
 	"slices"
