@@ -48,45 +48,38 @@ type notificationRow struct {
 type notificationsData struct {
 	Notifications []notificationRow
 	Pager         web.Pager
-	Query         url.Values
 	Examined      int
 	Searched      bool // the rows were searched for a severity
+	Open          bool // the list is of notifications that are not acknowledged
+	Filters       []web.Field
 	Period        web.Period
-
-	CategoriesInUse, LabelsInUse []web.Option
-}
-
-// Open reports whether the list is of notifications that are not acknowledged.
-func (d notificationsData) Open() bool { return d.Get("ack") == "false" && len(d.Notifications) > 0 }
-
-// Get returns a filter.
-func (d notificationsData) Get(name string) string { return d.Query.Get(name) }
-
-// Severities are those to choose from.
-func (notificationsData) Severities() []web.Option {
-	return web.Labelled("", "any", domain.SeverityMinor, "minor", domain.SeverityNormal, "normal", domain.SeverityCritical, "critical")
-}
-
-// Statuses are those to choose from.
-func (notificationsData) Statuses() []web.Option {
-	return web.Labelled("", "any", domain.StatusNew, "new", domain.StatusProcessed, "processed", domain.StatusEscalated, "escalated")
 }
 
 // deliveryFailed is the filter of notifications with deliveries that were given up.
 const deliveryFailed = "failed"
 
-// Deliveries are the results of deliveries to choose from.
-func (notificationsData) Deliveries() []web.Option {
-	return web.Labelled("", "any", deliveryFailed, "failed")
-}
-
-// Acks are the answers to whether a notification is acknowledged.
-func (notificationsData) Acks() []web.Option {
-	return web.Labelled("", "any", "true", "acknowledged", "false", "not acknowledged")
+// notificationFilters returns the inputs of the filters in a query, without the period.
+func notificationFilters(q url.Values, categories, labels []web.Option) []web.Field {
+	inputs := []web.Field{
+		{Name: "severity", Label: "Severity", Type: "select", Options: web.Labelled("", "any",
+			domain.SeverityMinor, "minor", domain.SeverityNormal, "normal", domain.SeverityCritical, "critical")},
+		{Name: "status", Label: "Status", Type: "select", Options: web.Labelled("", "any",
+			domain.StatusNew, "new", domain.StatusProcessed, "processed", domain.StatusEscalated, "escalated")},
+		{Name: "ack", Label: "Acknowledged", Type: "select", Options: web.Labelled("", "any",
+			"true", "acknowledged", "false", "not acknowledged")},
+		{Name: "delivery", Label: "Delivery", Type: "select", Options: web.Labelled("", "any", deliveryFailed, "failed")},
+		{Name: "category", Label: "Category", Type: "text", Options: categories},
+		{Name: "label", Label: "Label", Type: "text", Options: labels},
+		{Name: "subscription", Label: "Subscription", Type: "text"},
+	}
+	for i := range inputs {
+		inputs[i].Value = q.Get(inputs[i].Name)
+	}
+	return inputs
 }
 
 func (s notificationPages) notifications(c *gin.Context) error {
-	d := notificationsData{Query: c.Request.URL.Query(), Period: web.PeriodOf(c)}
+	d := notificationsData{Period: web.PeriodOf(c)}
 	var err error
 	if d.Period.Status() == http.StatusOK {
 		var total int
@@ -101,9 +94,12 @@ func (s notificationPages) notifications(c *gin.Context) error {
 		}
 		d.Pager = web.PagerOf(c, total, d.Examined)
 	}
-	if d.CategoriesInUse, d.LabelsInUse, err = s.tagsInUse(c); err != nil {
+	d.Open = c.Query("ack") == "false" && len(d.Notifications) > 0
+	categories, labels, err := s.tagsInUse(c)
+	if err != nil {
 		return err
 	}
+	d.Filters = notificationFilters(c.Request.URL.Query(), categories, labels)
 	return s.Show(c, d.Period.Status(), "notifications", web.Page{Title: "Notifications", Live: "notifications&transmissions", Data: d})
 }
 
@@ -235,23 +231,20 @@ type transmissionView struct {
 	Records          []domain.TransmissionRecord `json:"records"`
 	ResendCount      int                         `json:"resendCount"`
 	Status           string                      `json:"status"`
+	MayResend        bool                        `json:"-"` // it was given up, so that it can be sent again
 }
-
-// MayResend reports whether the transmission was given up, so that it can be sent again.
-func (v transmissionView) MayResend() bool { return domain.Transmission{Status: v.Status}.IsGivenUp() }
 
 type notificationData struct {
 	Notification  domain.Notification
 	Title         string
 	Transmissions []transmissionView
 	Total         int
-	// Test reports whether the user has sent it as a test from the page of a subscription.
-	Test bool
+	Came          *banner // what came of a test that the user has sent from the page of a subscription; nil for another notification
 }
 
-// came counts the transmissions that have arrived, that have failed, and that wait; why is the answer to the first that has failed.
-func (d notificationData) came() (arrived, failed, waiting int, why string) {
-	for _, t := range d.Transmissions {
+// countTransmissions counts the transmissions that have arrived, have failed, and wait. why is the answer to the first that has failed.
+func countTransmissions(all []transmissionView) (arrived, failed, waiting int, why string) {
+	for _, t := range all {
 		wrong := slices.ContainsFunc(t.Records, func(r domain.TransmissionRecord) bool { return r.Status == domain.StatusFailed })
 		switch {
 		case t.Status == domain.StatusSent || t.Status == domain.StatusAcknowledged:
@@ -268,21 +261,21 @@ func (d notificationData) came() (arrived, failed, waiting int, why string) {
 	return arrived, failed, waiting, why
 }
 
-// Came says what came of a test. class is that of its banner.
-func (d notificationData) Came() (b banner) {
-	arrived, failed, waiting, why := d.came()
+// bannerOf says what came of a test.
+func bannerOf(d notificationData) *banner {
+	arrived, failed, waiting, why := countTransmissions(d.Transmissions)
 	switch all := len(d.Transmissions); {
 	case failed > 0:
-		return banner{"wrong", fmt.Sprintf("The test failed in %d of %d transmissions. %s", failed, all, why)}
+		return &banner{"wrong", fmt.Sprintf("The test failed in %d of %d transmissions. %s", failed, all, why)}
 	case waiting > 0, all == 0 && d.Notification.Status == domain.StatusNew:
-		return banner{"warning", "The test is under way. This page shows what comes of it."}
+		return &banner{"warning", "The test is under way. This page shows what comes of it."}
 	case all == 0:
-		return banner{"wrong", "No subscription has matched the test. A locked subscription gets nothing."}
+		return &banner{"wrong", "No subscription has matched the test. A locked subscription gets nothing."}
 	}
 	if arrived == 1 {
-		return banner{"notice", "The test was sent: 1 transmission."}
+		return &banner{"notice", "The test was sent: 1 transmission."}
 	}
-	return banner{"notice", fmt.Sprintf("The test was sent: %d transmissions.", arrived)}
+	return &banner{"notice", fmt.Sprintf("The test was sent: %d transmissions.", arrived)}
 }
 
 // banner is a sentence on top of a page, with the class that gives it its colour.
@@ -311,9 +304,16 @@ func (s notificationPages) notification(c *gin.Context) error {
 	_ = json.Unmarshal(a.Body, &got) // the message says what is wrong
 	transmissions := web.Cut(&web.Cutter{Entries: web.PageRows, Text: web.ShownText, Room: 4 * web.ShownBytes}, &got.Transmissions)
 	s.Memory(c).Release()
+	for i := range transmissions {
+		transmissions[i].MayResend = domain.Transmission{Status: transmissions[i].Status}.IsGivenUp()
+	}
+	d := notificationData{Notification: n, Title: s.titleOf(c.Request.Context(), n), Transmissions: transmissions, Total: got.Total}
+	if c.Query("test") != "" {
+		d.Came = bannerOf(d)
+	}
 	return s.Show(c, http.StatusOK, "notification", web.Page{
 		Title: "Notification", Live: "notifications&transmissions", Message: a.Message, Left: k.Note(web.APIPath("notification/id/", id)),
-		Data: notificationData{n, s.titleOf(c.Request.Context(), n), transmissions, got.Total, c.Query("test") != ""},
+		Data: d,
 	})
 }
 
