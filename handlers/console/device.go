@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"io"
 	"mime/multipart"
 	"net"
@@ -13,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	template "github.com/DataDog/datadog-agent/pkg/template/html"
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
@@ -46,44 +46,26 @@ func (s devicePage) Routes() []web.Route {
 // deviceData is one device with its values.
 type deviceData struct {
 	domain.Device
+	Address string // of the page
+	// Reload is the address of the page with the resource that it shows in full. Parts that are loaded anew stay about that resource.
+	Reload    string
 	Resources []resourceValue
 	// More is how many resources are not shown.
 	More     int
 	Selected *selected
-	// Known reports whether the profile exists.
-	Known bool
+	// Known reports whether the profile exists, PostsHere whether values can be posted to the device at device-rest.
+	Known, PostsHere bool
 	// Revision is the event that made the device as it is; Set is the change that set its admin state.
 	Revision uint64
 	Set      stateChange
 }
 
-// Link is an address below the device's page.
-func (d deviceData) Link(below string) string { return "/devices/" + url.PathEscape(d.Name) + below }
-
-// Reload is the address of the page with the resource that it shows in full. Parts that are loaded anew stay about that resource.
-func (d deviceData) Reload() string {
-	if d.Selected == nil {
-		return d.Link("")
-	}
-	return d.Link("?resource=" + url.QueryEscape(d.Selected.Name))
-}
-
-// PostsHere reports whether values can be posted to the device at device-rest.
-func (d deviceData) PostsHere() bool { return d.ServiceName == domain.DeviceREST }
-
 // resourceValue is a resource with its latest value, if there is one.
 type resourceValue struct {
 	domain.DeviceResource
 	Latest  *value
+	Kind    string // says how values of the resource are shown
 	Current bool
-}
-
-// Kind says how values of the resource are shown.
-func (r resourceValue) Kind() string {
-	if r.Latest != nil {
-		return r.Latest.Kind()
-	}
-	return kindOf(r.Properties.ValueType, r.Properties.MediaType)
 }
 
 // selected is the resource that is shown in full.
@@ -91,23 +73,13 @@ type selected struct {
 	resourceValue
 	Values []value // the newest first
 	Total  int
+	Rest   int // the number of values that are not shown
 	Tree   *node
 	Text   string // the latest value if it is a text
 	Posted string // a text that was refused
 	Post   *postTo
 	Error  string
 }
-
-// Earlier are the values before the latest.
-func (s selected) Earlier() []value {
-	if len(s.Values) < 2 {
-		return nil
-	}
-	return s.Values[1:]
-}
-
-// Rest is the number of values that are not shown.
-func (s selected) Rest() int { return s.Total - len(s.Values) }
 
 func (s devicePage) showDevice(c *gin.Context) error {
 	return s.showDevicePage(c, http.StatusOK, "", "")
@@ -137,7 +109,8 @@ func (s devicePage) showDevicePage(c *gin.Context, status int, wrong, posted str
 	}
 	if d.Selected != nil {
 		d.Selected.Posted, d.Selected.Error = posted, wrong
-		if d.PostsHere() && d.Selected.Properties.ReadWrite != "W" {
+		d.Reload += "?resource=" + url.QueryEscape(d.Selected.Name)
+		if d.PostsHere && d.Selected.Properties.ReadWrite != "W" {
 			d.Selected.Post = s.postTo(c, d.Name, d.Selected.DeviceResource)
 		}
 	}
@@ -155,6 +128,8 @@ func (s devicePage) deviceData(c *gin.Context, name string) (d deviceData, left 
 	}
 	k := web.ForPage()
 	d.Device = web.Cut(k, &d.Device)
+	d.Address, d.PostsHere = "/devices/"+url.PathEscape(d.Name), d.ServiceName == domain.DeviceREST
+	d.Reload = d.Address
 	var p domain.Profile
 	row, err := entities.LookUp(s.Memory(c), s.state, entities.Profiles.Table, d.ProfileName, &p)
 	if err != nil {
@@ -166,7 +141,7 @@ func (s devicePage) deviceData(c *gin.Context, name string) (d deviceData, left 
 		shown[i].Attributes = nil
 	}
 	for _, r := range web.Cut(&web.Cutter{Entries: mostShownResources, Text: web.RowText, Room: web.ShownBytes}, &shown) {
-		d.Resources = append(d.Resources, resourceValue{DeviceResource: r})
+		d.Resources = append(d.Resources, resourceValue{DeviceResource: r, Kind: kindOf(r.Properties.ValueType, r.Properties.MediaType)})
 	}
 	d.More = len(p.DeviceResources) - len(d.Resources)
 	return d, k.Note(web.APIPath("device/name/", name)), nil
@@ -183,7 +158,8 @@ func (s devicePage) latest(d *deviceData) error {
 			return err
 		}
 		if len(list) > 0 {
-			r.Latest = &value{list[0]}
+			v := newValue(list[0])
+			r.Latest, r.Kind = &v, v.Kind
 		}
 	}
 	return nil
@@ -201,7 +177,7 @@ func (s devicePage) selectResource(c *gin.Context, d *deviceData) error {
 	asked := cmp.Or(c.Param("resource"), c.Query("resource"))
 	at := slices.IndexFunc(d.Resources, func(r resourceValue) bool { return r.Name == asked })
 	if at < 0 {
-		at = slices.IndexFunc(d.Resources, func(r resourceValue) bool { return r.Latest != nil && r.Kind() == kindImage })
+		at = slices.IndexFunc(d.Resources, func(r resourceValue) bool { return r.Latest != nil && r.Kind == kindImage })
 	}
 	if at < 0 {
 		at = max(0, slices.IndexFunc(d.Resources, func(r resourceValue) bool { return r.Latest != nil }))
@@ -209,18 +185,18 @@ func (s devicePage) selectResource(c *gin.Context, d *deviceData) error {
 	d.Resources[at].Current = true
 	chosen := &selected{resourceValue: d.Resources[at]}
 	d.Selected = chosen
-	limit := map[string]int{kindNumber: chartPoints, kindImage: stripImages + 1}[chosen.Kind()]
+	limit := map[string]int{kindNumber: chartPoints, kindImage: stripImages + 1}[chosen.Kind]
 	list, total, err := s.values.readings(domain.Page{Limit: cmp.Or(limit, textValues)}, ofResource(d.Name, chosen.Name))
 	if err != nil {
 		return err
 	}
-	chosen.Values, chosen.Total = valuesOf(list), total
-	if chosen.Latest == nil || chosen.Kind() != kindJSON && chosen.Kind() != kindText {
+	chosen.Values, chosen.Total, chosen.Rest = valuesOf(list), total, total-len(list)
+	if chosen.Latest == nil || chosen.Kind != kindJSON && chosen.Kind != kindText {
 		return nil
 	}
 	if text, ok := s.values.textOf(c, *chosen.Latest); ok {
 		chosen.Text = string(text)
-		if chosen.Kind() == kindJSON {
+		if chosen.Kind == kindJSON {
 			chosen.Tree = treeOf(text)
 		}
 	}

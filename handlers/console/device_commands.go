@@ -6,13 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
+	template "github.com/DataDog/datadog-agent/pkg/template/html"
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
@@ -43,6 +43,7 @@ func (s deviceCommands) Routes() []web.Route {
 // commandsData is the content of the page.
 type commandsData struct {
 	Name     string
+	Address  string // of the page of the device
 	Commands []deviceCommand
 	More     int    // commands that are not shown
 	Answer   string // to the last read, as JSON
@@ -52,9 +53,6 @@ type commandsData struct {
 	Archived bool   // earlier commands are in an archive
 	Hidden   bool   // the user may not see values and answers
 }
-
-// Link is an address of the device.
-func (d commandsData) Link(below string) string { return "/devices/" + url.PathEscape(d.Name) + below }
 
 // deviceCommand is a command of the device, as core-command lists it.
 type deviceCommand struct {
@@ -75,13 +73,11 @@ type issuedCommand struct {
 	At            int64 // in milliseconds since the Unix epoch
 	Actor, Origin string
 	domain.CommandIssued
+	Accepted bool   // the device service has carried out the command
 	Sent     string // the values, as JSON
 	Answered uint64 // the event of the outcome; 0 if it is the event of the command
 	UnderWay bool   // the outcome may still come
 }
-
-// Accepted reports whether the device service has carried out the command.
-func (i issuedCommand) Accepted() bool { return i.Status < http.StatusMultipleChoices }
 
 // commandsPath is the path of the commands of a device at core-command.
 func commandsPath(c *gin.Context) string {
@@ -113,7 +109,7 @@ func (s deviceCommands) sendCommand(c *gin.Context) error {
 	if a := s.callCommand(c, http.MethodPut, path, values); !a.OK() {
 		return s.showPage(c, a.Status, a.Message, "", form)
 	}
-	return s.Done(c, commandsData{Name: c.Param("name")}.Link("/commands"), "The device service has carried out %s.", form.Get("command"))
+	return s.Done(c, "/devices/"+url.PathEscape(c.Param("name"))+"/commands", "The device service has carried out %s.", form.Get("command"))
 }
 
 // callCommand sends a request to core-command. An answer that is not a success has a message.
@@ -154,7 +150,10 @@ func (s deviceCommands) showPage(c *gin.Context, status int, message, answer str
 		return fmt.Errorf("read the commands: %w", err)
 	}
 	u, known := web.User(c)
-	d := commandsData{Name: c.Param("name"), Commands: list.DeviceCoreCommand.CoreCommands, Hidden: !known || !u.Role.May(domain.MayChange)}
+	d := commandsData{
+		Name: c.Param("name"), Address: "/devices/" + url.PathEscape(c.Param("name")), Commands: list.DeviceCoreCommand.CoreCommands,
+		Hidden: !known || !u.Role.May(domain.MayChange),
+	}
 	d.More = max(0, len(d.Commands)-mostCommands)
 	d.Commands = slices.Clone(d.Commands[:len(d.Commands)-d.More])
 	for _, one := range d.Commands {
@@ -195,6 +194,7 @@ func (s deviceCommands) listIssued(c *gin.Context, d *commandsData) error {
 		if one == nil {
 			continue
 		}
+		one.Accepted = one.Status > 0 && one.Status < http.StatusMultipleChoices
 		one.Sent, one.Message, one.Value = cutAnswer(string(one.Value)), cutAnswer(one.Message), nil
 		if d.Hidden {
 			one.Sent, one.Message = "", ""

@@ -43,34 +43,31 @@ type importData struct {
 	Text             string
 	Wrong            string // what is wrong with the text
 	Rows             []entityfile.Row
+	Shown            []entityfile.Row // the rows to list, the refused ones first
+	Hidden           int              // how many rows are not listed
 	Done             bool
 	Service, Profile web.Field // of the devices whose text has none
+	// The devices by result. Work is how many devices change.
+	Added, Changed, Unchanged, Refused, Work int
 }
 
-// Count is the number of devices with a result.
-func (d importData) Count(what string) (n int) {
+// summarize counts the devices by result, and sets the rows to list.
+func (d *importData) summarize() {
+	count := map[string]int{}
 	for _, r := range d.Rows {
-		if r.What == what {
-			n++
-		}
+		count[r.What]++
 	}
-	return n
-}
-
-// Work is how many devices change.
-func (d importData) Work() int { return d.Count(entityfile.Added) + d.Count(entityfile.Changed) }
-
-// Shown are the rows to list, those that are refused first.
-func (d importData) Shown() (rows []entityfile.Row) {
+	d.Added, d.Changed = count[entityfile.Added], count[entityfile.Changed]
+	d.Unchanged, d.Refused = count[entityfile.Unchanged], count[entityfile.Refused]
+	d.Work, d.Hidden = d.Added+d.Changed, max(0, len(d.Rows)-importRows)
 	for _, wanted := range []bool{true, false} {
 		for _, r := range d.Rows {
-			if (r.What == entityfile.Refused) == wanted && len(rows) < importRows {
+			if (r.What == entityfile.Refused) == wanted && len(d.Shown) < importRows {
 				r.Name, r.Says = cutLong(r.Name), cutLong(r.Says)
-				rows = append(rows, r)
+				d.Shown = append(d.Shown, r)
 			}
 		}
 	}
-	return rows
 }
 
 func cutLong(text string) string {
@@ -79,9 +76,6 @@ func cutLong(text string) string {
 	}
 	return text
 }
-
-// Hidden is how many rows are not listed.
-func (d importData) Hidden() int { return max(0, len(d.Rows)-importRows) }
 
 func (s deviceImport) showImport(c *gin.Context) error {
 	return s.showImportPage(c, http.StatusOK, web.Page{}, importData{Service: web.Field{Value: domain.DeviceREST}})
@@ -116,13 +110,12 @@ func (s deviceImport) importDevices(c *gin.Context) error {
 		d.Done = true
 		s.apply(c, d.Rows, entityfile.Added, http.MethodPost)
 		s.apply(c, d.Rows, entityfile.Changed, http.MethodPatch)
-		page.Notice = fmt.Sprintf("%d devices are added, %d are changed.", d.Count(entityfile.Added), d.Count(entityfile.Changed))
 	}
-	if !d.Done {
-		var ok bool
-		if d.Text, ok = web.Repeat(text, memory); !ok {
-			page.Notice = web.TooLongToRepeat
-		}
+	var ok bool
+	if d.summarize(); d.Done {
+		page.Notice = fmt.Sprintf("%d devices are added, %d are changed.", d.Added, d.Changed)
+	} else if d.Text, ok = web.Repeat(text, memory); !ok {
+		page.Notice = web.TooLongToRepeat
 	}
 	return s.showImportPage(c, status, page, d)
 }

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
+	template "github.com/DataDog/datadog-agent/pkg/template/html"
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
@@ -60,45 +60,32 @@ type devicesData struct {
 	Rows        []deviceRow
 	Filter      devicesearch.Filter
 	Sort        string
+	Words       string // the terms of the filter that are words
+	Terms       string // the other terms, which Chips shows
+	Chips       []chip
+	Headings    []heading
 	Suggestions []string // texts of terms
 	Profiles    bool     // there are profiles
-	Silent      silence.Result
-	Removed     string // the removed device that the search names; "" if there is none
+	Removed     string   // the removed device that the search names; "" if there is none
+	OnlySilent  bool     // the list is of silent devices
+	Looking     bool     // it is not known yet which devices are silent
+	// With returns the address of the list with a term more.
+	With func(kind, value string) template.URL
+	// PreviousPage and NextPage are the addresses of the pages before and after; "" if there is none.
+	PreviousPage, NextPage template.URL
 }
 
 // deviceRow is a device in the list.
 type deviceRow struct {
 	devicesearch.Device
-	Latest  *value           // nil without readings
-	Silence *silence.Silence // nil if it is not silent for longer than usual
-	now     time.Time
+	Latest      *value // nil without readings
+	Silent      bool   // for longer than usual, and then UsualPause is the longest of its usual pauses
+	UsualPause  string
+	Seen        template.HTML // how long ago the latest reading was, of a silent device the latest event
+	Changed     template.HTML // how long ago the device was changed
+	ShownLabels []string
+	MoreLabels  int // how many labels the list does not show
 }
-
-// Seen is how long ago the latest reading was.
-func (r deviceRow) Seen() template.HTML {
-	if r.Latest == nil {
-		return ""
-	}
-	return web.ShowAgo(r.Latest.At(), r.now)
-}
-
-// SilentFor is how long ago the latest event was, of a silent device.
-func (r deviceRow) SilentFor() template.HTML { return web.ShowAgo(r.Silence.Since(), r.now) }
-
-// Changed is how long ago the device was changed.
-func (r deviceRow) Changed() template.HTML { return web.ShowAgo(r.Modified, r.now) }
-
-// ShownLabels are the first labels.
-func (r deviceRow) ShownLabels() []string { return r.Labels[:min(len(r.Labels), mostRowLabels)] }
-
-// MoreLabels is how many labels the list does not show.
-func (r deviceRow) MoreLabels() int { return len(r.Labels) - len(r.ShownLabels()) + r.Left }
-
-// OnlySilent reports whether the list is of silent devices.
-func (d devicesData) OnlySilent() bool { return d.Filter.Has(devicesearch.KindIs, devicesearch.Silent) }
-
-// Looking reports whether the list is of silent devices and it is not known yet which these are.
-func (d devicesData) Looking() bool { return d.OnlySilent() && !d.Silent.Known }
 
 // chip is a term of the filter, with the address of the list without it.
 type chip struct {
@@ -106,43 +93,42 @@ type chip struct {
 	Remove template.URL
 }
 
-// Chips are the terms of the filter that are not words.
-func (d devicesData) Chips() (all []chip) {
-	for _, t := range d.Filter.Chips() {
-		all = append(all, chip{t.String(), d.At("q", d.Filter.Without(t).String())})
-	}
-	return all
-}
-
-// With is the address of the list with a term more.
-func (d devicesData) With(kind, value string) template.URL {
-	return d.At("q", d.Filter.With(kind, value).String())
-}
-
-// At is the address of the list with one parameter changed.
-func (d devicesData) At(name, value string) template.URL {
+// addressOf returns the address of the list with one parameter changed.
+func (d devicesData) addressOf(name, value string) template.URL {
 	return web.Address("/devices", url.Values{"q": {d.Filter.String()}, "sort": {d.Sort}}, name, value)
+}
+
+// setLinks sets the links of the list.
+func (d *devicesData) setLinks() {
+	d.Words, d.Terms = d.Filter.Words().String(), d.Filter.Chips().String()
+	for _, t := range d.Filter.Chips() {
+		d.Chips = append(d.Chips, chip{t.String(), d.addressOf("q", d.Filter.Without(t).String())})
+	}
+	d.With = func(kind, value string) template.URL { return d.addressOf("q", d.Filter.With(kind, value).String()) }
+	if d.Previous != "" {
+		d.PreviousPage = d.addressOf("before", d.Previous)
+	}
+	if d.Next != "" {
+		d.NextPage = d.addressOf("after", d.Next)
+	}
+	seen := "Last seen"
+	if d.OnlySilent {
+		seen = "Silent since"
+	}
+	// The orders are the ones of the index in memory. It has no times of readings. An order by these would read an index entry for each
+	// device.
+	d.Headings = []heading{
+		d.headingOf("name", "Name", ""), d.headingOf("state", "State", "states"),
+		{Label: seen, Class: "seen"}, {Label: "Latest", Class: "latest"},
+		d.headingOf("profile", "Profile", "profile"), d.headingOf("service", "Service", "service"),
+		{Label: "Labels", Class: "labels"}, d.headingOf("changed", "Changed", "changed"),
+	}
 }
 
 // heading is the heading of a column. Address sorts by it; "" if the state has no index for that.
 type heading struct {
 	Label, Class, Aria string
 	Address            template.URL
-}
-
-// Headings are the headings of the columns. The orders are the ones of the index in memory. It has no times of readings: an order by these
-// would read an index entry for each device.
-func (d devicesData) Headings() []heading {
-	seen := "Last seen"
-	if d.OnlySilent() {
-		seen = "Silent since"
-	}
-	return []heading{
-		d.headingOf("name", "Name", ""), d.headingOf("state", "State", "states"),
-		{Label: seen, Class: "seen"}, {Label: "Latest", Class: "latest"},
-		d.headingOf("profile", "Profile", "profile"), d.headingOf("service", "Service", "service"),
-		{Label: "Labels", Class: "labels"}, d.headingOf("changed", "Changed", "changed"),
-	}
 }
 
 func (d devicesData) headingOf(order, label, class string) heading {
@@ -158,7 +144,7 @@ func (d devicesData) headingOf(order, label, class string) heading {
 	if next == "name" {
 		next = "" // the order without a parameter
 	}
-	h.Address = d.At("sort", next)
+	h.Address = d.addressOf("sort", next)
 	return h
 }
 
@@ -175,11 +161,13 @@ func (s deviceList) listDevices(c *gin.Context, status int, message string) erro
 	query := devicesearch.Query{
 		Filter: d.Filter, Sort: d.Sort, After: cutSearch(q, "after"), Before: cutSearch(q, "before"), Limit: web.PageRows,
 	}
-	var err error
-	if d.Result, d.Silent, err = s.findDevices(c.Request.Context(), query, 0); err != nil {
+	found, silent, err := s.findDevices(c.Request.Context(), query, 0)
+	if err != nil {
 		return err
 	}
-	if d.Rows, err = s.rowsOf(d.Devices, d.Silent); err != nil {
+	d.Result, d.OnlySilent = found, d.Filter.Has(devicesearch.KindIs, devicesearch.Silent)
+	d.Looking = d.OnlySilent && !silent.Known
+	if d.Rows, err = s.rowsOf(d.Devices, silent); err != nil {
 		return err
 	}
 	if d.Matched == 0 && len(d.Filter) == 1 && len(d.Filter.Words()) == 1 {
@@ -187,6 +175,7 @@ func (s deviceList) listDevices(c *gin.Context, status int, message string) erro
 			d.Removed = name
 		}
 	}
+	d.setLinks()
 	if err = s.suggest(&d); err != nil {
 		return err
 	}
@@ -199,19 +188,28 @@ func (s deviceList) rowsOf(found []devicesearch.Device, silent silence.Result) (
 	defer done()
 	rows := make([]deviceRow, len(found))
 	for i, device := range found {
-		rows[i] = deviceRow{Device: device, now: s.Now()}
-		if one, is := silent.Devices[device.Name]; is {
-			rows[i].Silence = &one
-		}
 		latest, _, err := view.Lists.Readings(domain.Page{Limit: 1}, domain.Filter{Index: domain.IndexDevice, Value: device.Name})
 		if err != nil {
 			return nil, err
 		}
-		if len(latest) > 0 {
-			rows[i].Latest = &value{latest[0]}
-		}
+		rows[i] = rowOf(device, latest, silent, s.Now())
 	}
 	return rows, nil
+}
+
+// rowOf returns the row of a device; latest has its latest reading, if there is one.
+func rowOf(device devicesearch.Device, latest []domain.Reading, silent silence.Result, now time.Time) deviceRow {
+	r := deviceRow{Device: device, Changed: web.ShowAgo(device.Modified, now)}
+	r.ShownLabels = device.Labels[:min(len(device.Labels), mostRowLabels)]
+	r.MoreLabels = len(device.Labels) - len(r.ShownLabels) + device.Left
+	if len(latest) > 0 {
+		v := newValue(latest[0])
+		r.Latest, r.Seen = &v, web.ShowAgo(v.At, now)
+	}
+	if one, is := silent.Devices[device.Name]; is {
+		r.Silent, r.UsualPause, r.Seen = true, one.Pause(), web.ShowAgo(one.Last.UnixMilli(), now)
+	}
+	return r
 }
 
 // suggest fills the terms that the search suggests.
@@ -412,8 +410,32 @@ func (s deviceList) changeNext(c *gin.Context, p *marked.Progress) error {
 	return err
 }
 
+// runData is a run as its page shows it.
+type runData struct {
+	marked.Progress
+	Title, Address, Participle string
+	List                       string // the address of the list with the filter of the run
+	// Done is how many devices of the run are as they should be, are gone, or were changed by others meanwhile.
+	Done int
+	// Full is how many devices the run had to change; at least 1, as the scale of a bar needs.
+	Full        int
+	MoreRefused int // how many refusals are not listed
+}
+
+func runDataOf(p marked.Progress) runData {
+	d := runData{
+		Progress: p, Title: p.Title(p.Of), Address: p.Address(), Participle: p.Participle(), List: "/devices",
+		Done: max(0, p.Of-p.Left), Full: max(p.Of, p.Left, 1), MoreRefused: p.Refusals - len(p.Refused),
+	}
+	if len(p.Filter) > 0 {
+		d.List += "?" + url.Values{"q": {p.Filter.String()}}.Encode()
+	}
+	return d
+}
+
 func (s deviceList) showProgress(c *gin.Context, p marked.Progress) error {
-	return s.Show(c, http.StatusOK, "devices_all", web.Page{Title: p.Title(p.Of), Data: p})
+	d := runDataOf(p)
+	return s.Show(c, http.StatusOK, "devices_all", web.Page{Title: d.Title, Data: d})
 }
 
 // patchDevice changes fields of a device.

@@ -45,6 +45,7 @@ type history struct {
 // historyKind is a kind of entity with a history. Entity is its name in events, One in words, and Path the path of its list.
 type historyKind struct {
 	Entity, One, Path string
+	List              string // the name of the list in the menu
 	// A request that changes an entity goes to the path api of service, and has the entity in the member key. replaced says that it has
 	// all fields.
 	service, api, key string
@@ -55,6 +56,7 @@ type historyKind struct {
 
 // newHistoryKind returns k with the function that reads its entities.
 func newHistoryKind[S any](k historyKind, kind entities.Kind[S]) historyKind {
+	k.List = strings.ToUpper(k.Path[1:2]) + k.Path[2:]
 	k.read = func(m *answers.Memory, state entities.Reader, name string) (any, uint64, error) {
 		var s S
 		row, err := entities.LookUp(m, state, kind.Table, name, &s)
@@ -87,13 +89,8 @@ var historyKinds = []historyKind{
 	}, entities.Subscriptions),
 }
 
-// List is the name of the list in the menu.
-func (k historyKind) List() string { return strings.ToUpper(k.Path[1:2]) + k.Path[2:] }
-
-// address returns the address of an entity's page, or of one below it.
-func (k historyKind) address(name, below string) string {
-	return k.Path + "/" + url.PathEscape(name) + below
-}
+// address returns the address of an entity's page.
+func (k historyKind) address(name string) string { return k.Path + "/" + url.PathEscape(name) }
 
 // historyPages are the pages of the changes of entities, also of removed ones.
 type historyPages struct {
@@ -114,16 +111,15 @@ type entityChange struct {
 	At            int64 // in milliseconds since the Unix epoch
 	Actor, Origin string
 	What          string // added, updated or removed
+	Removal       bool   // the change has no version after it
 	Fields        []difference
 }
-
-// Removal reports whether the change is a removal. It has no version after it.
-func (e entityChange) Removal() bool { return e.What == past.Removed }
 
 // historyData is an entity as it was at some time, and a page of its changes.
 type historyData struct {
 	historyKind
 	Name    string
+	Address string // of the entity's page
 	Removed bool
 	Latest  uint64         // the last event
 	Changes []entityChange // on this page, the newest first
@@ -143,9 +139,6 @@ type historyData struct {
 
 	hide bool // the addresses of actors
 }
-
-// Link is an address of the entity.
-func (h historyData) Link(below string) string { return h.address(h.Name, below) }
 
 // fact is a field of an entity; Now is its value today, Differs whether that is another.
 type fact struct {
@@ -174,7 +167,9 @@ func (s historyPages) showHistory(c *gin.Context, k historyKind) error {
 	if err != nil {
 		return err
 	}
-	h := historyData{historyKind: k, Name: name, Removed: entity == nil, Latest: last, At: c.Query("at"), hide: !mayAudit(c)}
+	h := historyData{
+		historyKind: k, Name: name, Address: k.address(name), Removed: entity == nil, Latest: last, At: c.Query("at"), hide: !mayAudit(c),
+	}
 	from, wrong := strconv.ParseUint(c.Query("from"), 10, 64)
 	if h.Newer = wrong == nil && from < last; !h.Newer {
 		from = last
@@ -225,7 +220,7 @@ func (s historyPages) withRemoved(r web.Route) web.Route {
 		if lives.Last == 0 {
 			return err
 		}
-		d := removedData{One: k.One, Name: name, History: k.address(name, "/history")}
+		d := removedData{One: k.One, Name: name, History: k.address(name) + "/history"}
 		err = s.Memory(c).Hold(web.LogWork)
 		if err == nil {
 			d.Change, err = s.history.removal(c, k, name, lives.Last)
@@ -391,7 +386,10 @@ func setsState(c past.Change) bool { return slices.Contains(c.Fields, "adminStat
 
 // changeOf returns a change for a page. hide leaves out the address of the actor.
 func changeOf(c past.Change, hide bool) entityChange {
-	e := entityChange{Seq: c.Seq, At: c.At.UnixMilli(), Actor: c.Actor, Origin: c.Origin, What: c.Verb, Fields: fieldsOf(c.Values())}
+	e := entityChange{
+		Seq: c.Seq, At: c.At.UnixMilli(), Actor: c.Actor, Origin: c.Origin, What: c.Verb, Removal: c.Verb == past.Removed,
+		Fields: fieldsOf(c.Values()),
+	}
 	if hide {
 		e.Actor, e.Origin = domain.IdentityOf(c.Actor), ""
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	template "github.com/DataDog/datadog-agent/pkg/template/html"
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
@@ -47,12 +47,22 @@ type LogSpan struct {
 // Entry is an event on a log, without its data.
 type Entry struct {
 	eventlog.Event
+	At                  int64  // in milliseconds since the Unix epoch
+	Type                string // such as device.added/1
+	What                string // such as device added
+	Kind, Name          string // of the entity that the event is about
+	Resource            string // of a reading; "" if there is none
 	Detail, Undecodable string // see [Ledger].Explain
 }
 
 // newEntry decodes an event, and frees its data.
 func newEntry(ledger Ledger, e eventlog.Event) Entry {
-	entry := Entry{Event: e}
+	entry := Entry{Event: e, At: e.Stamp.At.UnixMilli(), Type: e.Wire.Type}
+	entry.What = strings.ReplaceAll(eventlog.VerbOf(e.Wire.Type), ".", " ")
+	entry.Kind, entry.Name = e.Entity()
+	if e.Log == eventlog.Readings && len(e.Wire.Subject) == 3 && entry.Kind == "device" {
+		entry.Resource = e.Wire.Subject[2]
+	}
 	entry.Detail, entry.Undecodable = ledger.Explain(e)
 	entry.Wire.Data = nil
 	return entry
@@ -65,8 +75,9 @@ const MostEntryData = 64 << 10
 type Verification struct {
 	Running        bool
 	Actor          string
-	Started, Ended int64 // in milliseconds since the Unix epoch
-	Done, Total    uint64
+	Started, Ended int64  // in milliseconds since the Unix epoch
+	Done, Total    uint64 // events
+	Percent        uint64 // of the events that are done
 	Log            string // that is read now
 	// Reports are what was found of each log that is whole; Damage is what is wrong.
 	Reports []VerifiedLog
@@ -79,14 +90,6 @@ type VerifiedLog struct {
 	Count, First, Last uint64
 	Chain              string
 	Skipped            int // events that this version cannot read
-}
-
-// Percent is how much is done.
-func (v Verification) Percent() uint64 {
-	if v.Total == 0 {
-		return 0
-	}
-	return min(100, 100*v.Done/v.Total)
 }
 
 const (
@@ -240,45 +243,21 @@ func (f ledgerFilter) query() url.Values {
 	return q
 }
 
-// Type is the type of the event, such as device.added/1.
-func (e Entry) Type() string { return e.Wire.Type }
-
-// Kind is the kind of the entity that the event is about.
-func (e Entry) Kind() string { kind, _ := e.Entity(); return kind }
-
-// Name is the name of that entity.
-func (e Entry) Name() string { _, name := e.Entity(); return name }
-
-// What is what has happened, such as device added.
-func (e Entry) What() string { return strings.ReplaceAll(e.verb(), ".", " ") }
-
-// verb is the type without its version.
-func (e Entry) verb() string { return eventlog.VerbOf(e.Wire.Type) }
-
-// Resource is that of a reading; "" if there is none.
-func (e Entry) Resource() string {
-	if e.Log == eventlog.Readings && len(e.Wire.Subject) == 3 && e.Kind() == "device" {
-		return e.Wire.Subject[2]
-	}
-	return ""
-}
-
 // entityPath is the page of the entity that an event is about, of a removal the page of its history; "" if there is none.
 func entityPath(e Entry) string {
 	lists := map[string]string{"user": "/users/"}
 	for _, k := range historyKinds {
 		lists[k.Entity] = k.Path + "/"
 	}
-	kind, name := e.Entity()
-	list, ok := lists[kind]
-	removed := strings.HasSuffix(e.verb(), ".removed")
+	list, ok := lists[e.Kind]
+	removed := strings.HasSuffix(eventlog.VerbOf(e.Type), ".removed")
 	switch {
-	case !ok || name == "" || removed && kind == "user":
+	case !ok || e.Name == "" || removed && e.Kind == "user":
 		return ""
 	case removed:
-		return list + url.PathEscape(name) + "/history"
+		return list + url.PathEscape(e.Name) + "/history"
 	}
-	return list + url.PathEscape(name)
+	return list + url.PathEscape(e.Name)
 }
 
 type eventData struct {

@@ -49,45 +49,38 @@ type notificationRow struct {
 type notificationsData struct {
 	Notifications []notificationRow
 	Pager         web.Pager
-	Query         url.Values
 	Examined      int
 	Searched      bool // the rows were searched for a severity
+	Open          bool // the list is of notifications that are not acknowledged
+	Filters       []web.Field
 	Period        web.Period
-
-	CategoriesInUse, LabelsInUse []web.Option
-}
-
-// Open reports whether the list is of notifications that are not acknowledged.
-func (d notificationsData) Open() bool { return d.Get("ack") == "false" && len(d.Notifications) > 0 }
-
-// Get returns a filter.
-func (d notificationsData) Get(name string) string { return d.Query.Get(name) }
-
-// Severities are those to choose from.
-func (notificationsData) Severities() []web.Option {
-	return web.Labelled("", "any", domain.SeverityMinor, "minor", domain.SeverityNormal, "normal", domain.SeverityCritical, "critical")
-}
-
-// Statuses are those to choose from.
-func (notificationsData) Statuses() []web.Option {
-	return web.Labelled("", "any", domain.StatusNew, "new", domain.StatusProcessed, "processed", domain.StatusEscalated, "escalated")
 }
 
 // deliveryFailed is the filter of notifications with deliveries that were given up.
 const deliveryFailed = "failed"
 
-// Deliveries are the results of deliveries to choose from.
-func (notificationsData) Deliveries() []web.Option {
-	return web.Labelled("", "any", deliveryFailed, "failed")
-}
-
-// Acks are the answers to whether a notification is acknowledged.
-func (notificationsData) Acks() []web.Option {
-	return web.Labelled("", "any", "true", "acknowledged", "false", "not acknowledged")
+// notificationFilters returns the inputs of the filters in a query, without the period.
+func notificationFilters(q url.Values, categories, labels []web.Option) []web.Field {
+	inputs := []web.Field{
+		{Name: "severity", Label: "Severity", Type: "select", Options: web.Labelled("", "any",
+			domain.SeverityMinor, "minor", domain.SeverityNormal, "normal", domain.SeverityCritical, "critical")},
+		{Name: "status", Label: "Status", Type: "select", Options: web.Labelled("", "any",
+			domain.StatusNew, "new", domain.StatusProcessed, "processed", domain.StatusEscalated, "escalated")},
+		{Name: "ack", Label: "Acknowledged", Type: "select", Options: web.Labelled("", "any",
+			"true", "acknowledged", "false", "not acknowledged")},
+		{Name: "delivery", Label: "Delivery", Type: "select", Options: web.Labelled("", "any", deliveryFailed, "failed")},
+		{Name: "category", Label: "Category", Type: "text", Options: categories},
+		{Name: "label", Label: "Label", Type: "text", Options: labels},
+		{Name: "subscription", Label: "Subscription", Type: "text"},
+	}
+	for i := range inputs {
+		inputs[i].Value = q.Get(inputs[i].Name)
+	}
+	return inputs
 }
 
 func (s notificationPages) notifications(c *gin.Context) error {
-	d := notificationsData{Query: c.Request.URL.Query(), Period: web.PeriodOf(c)}
+	d := notificationsData{Period: web.PeriodOf(c)}
 	var err error
 	if d.Period.Status() == http.StatusOK {
 		var total int
@@ -102,9 +95,12 @@ func (s notificationPages) notifications(c *gin.Context) error {
 		}
 		d.Pager = web.PagerOf(c, total, d.Examined)
 	}
-	if d.CategoriesInUse, d.LabelsInUse, err = s.tagsInUse(c); err != nil {
+	d.Open = c.Query("ack") == "false" && len(d.Notifications) > 0
+	categories, labels, err := s.tagsInUse(c)
+	if err != nil {
 		return err
 	}
+	d.Filters = notificationFilters(c.Request.URL.Query(), categories, labels)
 	return s.Show(c, d.Period.Status(), "notifications", web.Page{Title: "Notifications", Live: "notifications&transmissions", Data: d})
 }
 
@@ -240,6 +236,7 @@ type transmissionView struct {
 	Records          []try          `json:"records"`
 	ResendCount      int            `json:"resendCount"`
 	Status           string         `json:"status"`
+	MayResend        bool           `json:"-"` // it was given up, so that it can be sent again
 	Nobody           bool           `json:"-"` // the last try reached no subscriber
 }
 
@@ -249,34 +246,32 @@ type try struct {
 	Nobody bool `json:"-"`
 }
 
-// noteNobody notes the tries that have reached no subscriber.
-func (v *transmissionView) noteNobody() {
+// complete fills the fields that the API does not have.
+func (v *transmissionView) complete() {
+	v.MayResend = domain.Transmission{Status: v.Status}.IsGivenUp()
 	for i := range v.Records {
 		v.Nobody = v.Records[i].ReachedNobody()
 		v.Records[i].Nobody = v.Nobody
 	}
 }
 
-// MayResend reports whether the transmission was given up, so that it can be sent again.
-func (v transmissionView) MayResend() bool { return domain.Transmission{Status: v.Status}.IsGivenUp() }
-
 type notificationData struct {
 	Notification  domain.Notification
 	Title         string
 	Transmissions []transmissionView
 	Total         int
-	// Test reports whether the user has sent it as a test from the page of a subscription.
-	Test bool
+	// Came is what came of a test that the user has sent from the page of a subscription; nil for another notification.
+	Came *banner
 	// Device is the one whose change raised it; "" if it was posted.
 	Device string
 	// Acknowledged is its acknowledgement; nil if there is none, or its event is not on the log any more.
 	Acknowledged *past.Entry
 }
 
-// came counts the transmissions that have arrived, that nobody got, that have failed, and that wait; why is the answer to the first that has
-// failed or that nobody got.
-func (d notificationData) came() (arrived, nobody, failed, waiting int, why string) {
-	for _, t := range d.Transmissions {
+// countTransmissions counts the transmissions that have arrived, that nobody got, that have failed, and that wait. why is the answer to the
+// first that has failed or that nobody got.
+func countTransmissions(all []transmissionView) (arrived, nobody, failed, waiting int, why string) {
+	for _, t := range all {
 		wrong := slices.ContainsFunc(t.Records, func(r try) bool { return r.Status == domain.StatusFailed })
 		switch {
 		case t.Nobody:
@@ -297,23 +292,23 @@ func (d notificationData) came() (arrived, nobody, failed, waiting int, why stri
 	return arrived, nobody, failed, waiting, why
 }
 
-// Came says what came of a test. class is that of its banner.
-func (d notificationData) Came() (b banner) {
-	arrived, nobody, failed, waiting, why := d.came()
+// bannerOf says what came of a test.
+func bannerOf(d notificationData) *banner {
+	arrived, nobody, failed, waiting, why := countTransmissions(d.Transmissions)
 	switch all := len(d.Transmissions); {
 	case failed > 0:
-		return banner{"wrong", fmt.Sprintf("The test failed in %d of %d transmissions. %s", failed, all, why)}
+		return &banner{"wrong", fmt.Sprintf("The test failed in %d of %d transmissions. %s", failed, all, why)}
 	case waiting > 0, all == 0 && d.Notification.Status == domain.StatusNew:
-		return banner{"warning", "The test is under way. This page shows what comes of it."}
+		return &banner{"warning", "The test is under way. This page shows what comes of it."}
 	case all == 0:
-		return banner{"wrong", "No subscription has matched the test. A locked subscription gets nothing."}
+		return &banner{"wrong", "No subscription has matched the test. A locked subscription gets nothing."}
 	case nobody > 0:
-		return banner{"warning", fmt.Sprintf("The test was published in %d of %d transmissions, and nobody got it. %s", nobody, all, why)}
+		return &banner{"warning", fmt.Sprintf("The test was published in %d of %d transmissions, and nobody got it. %s", nobody, all, why)}
 	}
 	if arrived == 1 {
-		return banner{"notice", "The test was sent: 1 transmission."}
+		return &banner{"notice", "The test was sent: 1 transmission."}
 	}
-	return banner{"notice", fmt.Sprintf("The test was sent: %d transmissions.", arrived)}
+	return &banner{"notice", fmt.Sprintf("The test was sent: %d transmissions.", arrived)}
 }
 
 // banner is a sentence on top of a page, with the class that gives it its colour.
@@ -341,12 +336,15 @@ func (s notificationPages) notification(c *gin.Context) error {
 	a := s.Call(c, notificationsService, http.MethodGet, web.APIPath("transmission/notification/id/", id)+"?limit=50", nil)
 	_ = json.Unmarshal(a.Body, &got) // the message says what is wrong
 	for i := range got.Transmissions {
-		got.Transmissions[i].noteNobody()
+		got.Transmissions[i].complete()
 	}
 	transmissions := web.Cut(&web.Cutter{Entries: web.PageRows, Text: web.ShownText, Room: 4 * web.ShownBytes}, &got.Transmissions)
 	s.Memory(c).Release()
-	d := notificationData{Notification: n, Transmissions: transmissions, Total: got.Total, Test: c.Query("test") != ""}
+	d := notificationData{Notification: n, Transmissions: transmissions, Total: got.Total}
 	d.Title, d.Device = s.titleOf(c.Request.Context(), n)
+	if c.Query("test") != "" {
+		d.Came = bannerOf(d)
+	}
 	if n.Acknowledged {
 		d.Acknowledged = s.acknowledgementOf(c, id)
 	}

@@ -25,40 +25,8 @@ type outcome struct {
 	Why string
 	// Nobody says that the last message was published, and that no subscriber got it.
 	Nobody bool
-}
-
-// Failing reports whether the last message has failed.
-func (o outcome) Failing() bool { return o.Failed > 0 }
-
-// Hidden reports whether the answer is hidden from the user.
-func (o outcome) Hidden() bool { return o.Why == domain.HiddenAnswer }
-
-// Words say what came of the messages.
-func (o outcome) Words() string {
-	switch {
-	case o.Of == 0:
-		return "No message has been sent since the subscription was changed last."
-	case o.Nobody:
-		return "The last message was published, and no subscriber got it"
-	case o.Failed == 0 && o.Of == 1:
-		return "The last message was sent"
-	case o.Failed == 0:
-		return fmt.Sprintf("The last %d messages were sent", o.Of)
-	case o.Failed == 1:
-		return "The last message failed"
-	}
-	return fmt.Sprintf("The last %d of %d messages failed", o.Failed, o.Of)
-}
-
-// End says whether the failed messages are tried again.
-func (o outcome) End() string {
-	switch o.GivenUp {
-	case 0:
-		return "tried again later"
-	case o.Failed:
-		return "given up"
-	}
-	return fmt.Sprintf("%d given up", o.GivenUp)
+	// Words say what came of the messages, End whether the failed ones are tried again; "" without messages.
+	Words, End string
 }
 
 // outcomes finds what came of the latest transmissions of a subscription, by the target of their channel. A change of the subscription
@@ -89,7 +57,35 @@ func outcomes(sub domain.Subscription, latest []domain.Transmission, role domain
 		}
 		all[target] = o
 	}
+	for target, o := range all {
+		o.Words, o.End = wordsOf(o), endOf(o)
+		all[target] = o
+	}
 	return all
+}
+
+func wordsOf(o outcome) string {
+	switch {
+	case o.Nobody:
+		return "The last message was published, and no subscriber got it"
+	case o.Failed == 0 && o.Of == 1:
+		return "The last message was sent"
+	case o.Failed == 0:
+		return fmt.Sprintf("The last %d messages were sent", o.Of)
+	case o.Failed == 1:
+		return "The last message failed"
+	}
+	return fmt.Sprintf("The last %d of %d messages failed", o.Failed, o.Of)
+}
+
+func endOf(o outcome) string {
+	switch o.GivenUp {
+	case 0:
+		return "tried again later"
+	case o.Failed:
+		return "given up"
+	}
+	return fmt.Sprintf("%d given up", o.GivenUp)
 }
 
 // lastTry is the last try of a transmission that was tried.
@@ -121,9 +117,6 @@ type sent struct {
 
 	Nobody bool // the last try reached no subscriber
 }
-
-// Hidden reports whether the answer is hidden from the user.
-func (s sent) Hidden() bool { return s.Why == domain.HiddenAnswer }
 
 // sentOf adds the titles of notifications to transmissions.
 func sentOf(state domain.State, latest []domain.Transmission, role domain.Role) []sent {

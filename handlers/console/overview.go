@@ -54,9 +54,6 @@ type failing struct {
 	Subscription string
 }
 
-// Hidden reports whether the answer is hidden from the user.
-func (f failing) Hidden() bool { return f.Why == domain.HiddenAnswer }
-
 // recentChange is a change with its entity.
 type recentChange struct {
 	Entry

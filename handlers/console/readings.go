@@ -3,12 +3,13 @@ package console
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
 
+	template "github.com/DataDog/datadog-agent/pkg/template/html"
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
@@ -38,69 +39,29 @@ func (s readingPages) Routes() []web.Route {
 
 // readingsData is a list of readings, or the images among them.
 type readingsData struct {
-	Query   url.Values
-	Values  []value
-	Total   int
-	Offset  int
-	Next    int // where the next page begins; 0: nowhere
-	Paused  bool
-	Gallery bool
-	// Looked is how many readings were searched for images.
-	Looked  int
-	Period  web.Period
-	Refused uint64 // events since the start
+	Device, Resource string
+	Values           []value
+	Total            int
+	Offset           int
+	Paused           bool
+	Live             bool // the page follows new readings: only the first one does
+	Gallery          bool
+	Looked           int  // how many readings were searched for images
+	Filtered         bool // not all readings are asked for
+	Period           web.Period
+	Refused          uint64 // events since the start
+	CSVLabel         string
+	Beyond           string // says that there are more readings than pages go to
+	// OtherView is the address of the images or, from there, of the list. Pause is the address of the page that does not follow new readings
+	// or, from there, does. Newer and Older are the addresses of the pages beside this one; "" if there is none.
+	CSV, OtherView, Pause, Newer, Older template.URL
 }
-
-// CSV is the address of the readings as CSV.
-func (d readingsData) CSV() template.URL {
-	q := url.Values{}
-	for _, name := range []string{"device", "resource", "from", "to"} {
-		if value := d.Get(name); value != "" {
-			q.Set(name, value)
-		}
-	}
-	return web.Address("/readings/csv", q, "", "")
-}
-
-// CSVLabel is the text of the link.
-func (d readingsData) CSVLabel() string { return web.ExportLabel(d.Total) }
-
-// Get returns a filter.
-func (d readingsData) Get(name string) string { return d.Query.Get(name) }
-
-// At is the address of the page with a parameter changed.
-func (d readingsData) At(name, value string) template.URL {
-	return web.Address("/readings", d.Query, name, value)
-}
-
-// Page is the address of another page.
-func (d readingsData) Page(offset int) template.URL {
-	if offset <= 0 {
-		return d.At("", "")
-	}
-	return d.At("offset", strconv.Itoa(offset))
-}
-
-// Previous is where the page before begins; negative: nowhere.
-func (d readingsData) Previous() int {
-	if d.Offset == 0 {
-		return -1
-	}
-	return max(0, d.Offset-web.PageRows)
-}
-
-// Filtered reports whether not all readings are asked for.
-func (d readingsData) Filtered() bool {
-	return d.Get("device")+d.Get("resource") != "" || d.Period.Given()
-}
-
-// Live reports whether the page follows new readings: only the first one does.
-func (d readingsData) Live() bool { return !d.Paused && d.Offset == 0 && d.Period.To == "" }
 
 func (s readingPages) showReadings(c *gin.Context) error {
-	d := readingsData{Query: web.Filters(c, "device", "resource", "from", "to", "paused", "view"), Period: web.PeriodOf(c)}
-	d.Refused = s.refusals.count()
-	d.Paused, d.Gallery = d.Get("paused") == "1", d.Get("view") == "images"
+	q := web.Filters(c, "device", "resource", "from", "to", "paused", "view")
+	d := readingsData{Device: q.Get("device"), Resource: q.Get("resource"), Period: web.PeriodOf(c), Refused: s.refusals.count()}
+	d.Filtered = d.Device+d.Resource != "" || d.Period.Given()
+	d.Paused, d.Gallery = q.Get("paused") == "1", q.Get("view") == "images"
 	d.Offset, _ = strconv.Atoi(c.Query("offset"))
 	d.Offset = min(max(d.Offset, 0), mostReadingsOffset)
 	status := d.Period.Status()
@@ -109,19 +70,47 @@ func (s readingPages) showReadings(c *gin.Context) error {
 			return err
 		}
 	}
+	d.Live = !d.Paused && d.Offset == 0 && d.Period.To == ""
+	d.setLinks(q)
 	p := web.Page{Title: "Readings", Data: d}
-	if d.Live() && status == http.StatusOK {
+	if d.Live && status == http.StatusOK {
 		p.Live = "readings"
-		if device := d.Get("device"); device != "" {
-			p.Live = template.URL("readings=" + url.QueryEscape(device)) //nolint:gosec // escaped
+		if d.Device != "" {
+			p.Live = template.URL("readings=" + url.QueryEscape(d.Device)) //nolint:gosec // escaped
 		}
 	}
 	return s.Show(c, status, "readings", p)
 }
 
+// setLinks sets the links of the page with the query q.
+func (d *readingsData) setLinks(q url.Values) {
+	address := func(name, value string) template.URL { return web.Address("/readings", q, name, value) }
+	d.OtherView, d.Pause = address("view", "images"), address("paused", "1")
+	if d.Gallery {
+		d.OtherView = address("view", "")
+	}
+	if d.Paused {
+		d.Pause = address("paused", "")
+	}
+	if newer := d.Offset - web.PageRows; newer > 0 {
+		d.Newer = address("offset", strconv.Itoa(newer))
+	} else if d.Offset > 0 {
+		d.Newer = address("", "")
+	}
+	if next := d.Offset + d.Looked; next < d.Total && next <= mostReadingsOffset {
+		d.Older = address("offset", strconv.Itoa(next))
+	} else if next < d.Total {
+		d.Beyond = fmt.Sprintf("Pages end after %d readings. Choose a time to see earlier ones.", mostReadingsOffset)
+	}
+	export := maps.Clone(q)
+	export.Del("paused")
+	export.Del("view")
+	d.CSV, d.CSVLabel = web.Address("/readings/csv", export, "", ""), web.ExportLabel(d.Total)
+}
+
 // filters are those of the query.
 func (d *readingsData) filters() (all []domain.Filter) {
-	device, resource := d.Get("device"), d.Get("resource")
+	device, resource := d.Device, d.Resource
 	switch {
 	case device != "" && resource != "":
 		all = append(all, ofResource(device, resource))
@@ -151,27 +140,16 @@ func (s readingPages) fillReadings(d *readingsData, filters []domain.Filter) err
 		return err
 	}
 	d.Total = total
-	for _, v := range valuesOf(list) {
+	for _, r := range list {
 		d.Looked++
-		if !d.Gallery || v.Kind() == kindImage {
-			d.Values = append(d.Values, v)
+		if !d.Gallery || kindOf(r.ValueType, r.MediaType) == kindImage {
+			d.Values = append(d.Values, newValue(r))
 		}
 		if d.Gallery && len(d.Values) == galleryImages {
 			break
 		}
 	}
-	if next := d.Offset + d.Looked; next < total && next <= mostReadingsOffset {
-		d.Next = next
-	}
 	return nil
-}
-
-// Beyond says that there are more readings than pages go to.
-func (d readingsData) Beyond() string {
-	if d.Next == 0 && d.Offset+d.Looked < d.Total {
-		return fmt.Sprintf("Pages end after %d readings. Choose a time to see earlier ones.", mostReadingsOffset)
-	}
-	return ""
 }
 
 const (

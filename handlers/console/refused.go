@@ -24,14 +24,14 @@ type RefusedEvent struct {
 	Begin                    []byte // of the data
 }
 
-// Sample returns the beginning of the data, in hexadecimal unless it is text. It leaves out a character at the end that is cut.
-func (r RefusedEvent) Sample() string {
-	text := r.Begin
-	for cut := 1; cut < min(utf8.UTFMax, len(r.Begin)) && !utf8.Valid(text); cut++ {
-		text = r.Begin[:len(r.Begin)-cut]
+// sampleOf returns the beginning of data as a text, or in hexadecimal unless it is one. It leaves out a character at the end that is cut.
+func sampleOf(begin []byte) string {
+	text := begin
+	for cut := 1; cut < min(utf8.UTFMax, len(begin)) && !utf8.Valid(text); cut++ {
+		text = begin[:len(begin)-cut]
 	}
 	if !utf8.Valid(text) || bytes.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) && !unicode.IsSpace(c) }) {
-		return fmt.Sprintf("% x", r.Begin)
+		return fmt.Sprintf("% x", begin)
 	}
 	return string(text)
 }
@@ -58,8 +58,14 @@ func (s refusedPage) Routes() []web.Route {
 	return []web.Route{web.Get("/readings/refused", domain.MayRead, s.show)}
 }
 
+// refusedRow is a refused event with the beginning of its data.
+type refusedRow struct {
+	RefusedEvent
+	Sample string
+}
+
 type refusedData struct {
-	Rows   []RefusedEvent
+	Rows   []refusedRow
 	Counts map[string]uint64 // without zeros
 	Kept   int
 	Pager  web.Pager
@@ -76,7 +82,9 @@ func (s refusedPage) show(c *gin.Context) error {
 		}
 		d.Kept = len(newest)
 		at := min(web.Offset(c), d.Kept)
-		d.Rows = newest[at:min(at+web.PageRows, d.Kept)]
+		for _, one := range newest[at:min(at+web.PageRows, d.Kept)] {
+			d.Rows = append(d.Rows, refusedRow{one, sampleOf(one.Begin)})
+		}
 	}
 	d.Pager = web.PagerOf(c, d.Kept, len(d.Rows))
 	return s.Show(c, http.StatusOK, "refused", web.Page{Title: "Refused events", Data: d})

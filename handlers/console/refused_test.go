@@ -2,7 +2,7 @@ package console
 
 import "testing"
 
-func TestRefusedEventSample(t *testing.T) {
+func TestSampleOf(t *testing.T) {
 	for data, want := range map[string]string{
 		"":                       "",
 		"{\"a\":\n\t\"\u00e9\"}": "{\"a\":\n\t\"\u00e9\"}",
@@ -10,7 +10,7 @@ func TestRefusedEventSample(t *testing.T) {
 		"\xa1\x61a\x01":          "a1 61 61 01",
 		"\x00":                   "00",
 	} {
-		if got := (RefusedEvent{Begin: []byte(data)}).Sample(); got != want {
+		if got := sampleOf([]byte(data)); got != want {
 			t.Errorf("%q: got %q, want %q", data, got, want)
 		}
 	}

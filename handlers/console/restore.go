@@ -32,9 +32,10 @@ func (s restorePages) Routes() (routes []web.Route) {
 // restoration is a version of an entity with its differences from the entity of today.
 type restoration struct {
 	historyKind
-	Name string
-	Seq  uint64 // of the change that made the version
-	At   int64  // of that change, in milliseconds since the Unix epoch
+	Name    string
+	Address string // of the entity's page
+	Seq     uint64 // of the change that made the version
+	At      int64  // of that change, in milliseconds since the Unix epoch
 	// Revision is the revision of the entity of today; "" if it is removed.
 	Revision string
 	Fields   []restoredField
@@ -49,12 +50,10 @@ type restoredField struct {
 	Error string
 }
 
-// Link is an address of the entity.
-func (r restoration) Link(below string) string { return r.address(r.Name, below) }
-
 // findVersion finds the version of an entity that the event at seq made.
 func (s restorePages) findVersion(c *gin.Context, k historyKind, seq uint64) (r restoration, err error) {
-	r = restoration{historyKind: k, Name: strings.Clone(c.Param("name")), Seq: seq}
+	name := strings.Clone(c.Param("name"))
+	r = restoration{historyKind: k, Name: name, Address: k.address(name), Seq: seq}
 	now, last, err := s.readLatest(c, k, r.Name)
 	if err != nil {
 		return r, err
@@ -196,5 +195,5 @@ func (s restorePages) restoreVersion(c *gin.Context, k historyKind) error {
 	if !a.OK() {
 		return s.showRestore(c, k, a)
 	}
-	return s.Done(c, r.Link(""), "The %s is as it was after event %d.", k.One, seq)
+	return s.Done(c, r.Address, "The %s is as it was after event %d.", k.One, seq)
 }

@@ -54,35 +54,20 @@ type channelForm struct {
 	Kept map[string]map[string]string
 	// Chosen says that the user has just added the channel, or changed its kind.
 	Chosen bool
-	// Inputs are always shown, and Advanced on demand.
-	Inputs, Advanced []web.Field
+	// Inputs are always shown, and Advanced on demand. Hidden are the inputs with the texts of other kinds.
+	Inputs, Advanced, Hidden []web.Field
+	AdvancedOpen             bool   // an input that is shown on demand has an error
+	Number                   int    // the position of the channel for people, from 1
+	TypeInput, PortInput     string // the names of these inputs
 }
 
-// Input is the name of the input of a field.
-func (f channelForm) Input(name string) string { return fmt.Sprintf("channels[%d].%s", f.Index, name) }
-
-// Number is the position of the channel for people, from 1.
-func (f channelForm) Number() int { return f.Index + 1 }
-
-// AdvancedOpen reports whether an input that is shown on demand has an error.
-func (f channelForm) AdvancedOpen() bool {
-	return slices.ContainsFunc(f.Advanced, func(one web.Field) bool { return one.Error != "" })
-}
-
-// Hidden are the inputs with the texts of other kinds.
-func (f channelForm) Hidden() (all []web.Field) {
-	for _, kind := range channelKinds {
-		if texts, ok := f.Kept[kind.Type]; ok {
-			for _, one := range kind.Fields {
-				all = append(all, web.Field{Name: f.keptInput(kind, one), Value: texts[one.Name]})
-			}
-		}
-	}
-	return all
+// inputName returns the name of the input of a field.
+func (f channelForm) inputName(name string) string {
+	return fmt.Sprintf("channels[%d].%s", f.Index, name)
 }
 
 func (f channelForm) keptInput(kind domain.ChannelKind, field domain.ChannelField) string {
-	return f.Input(kind.Type + "." + field.Name)
+	return f.inputName(kind.Type + "." + field.Name)
 }
 
 var subscriptionInputs = web.Inputs[domain.Subscription]{
@@ -107,10 +92,8 @@ var tagsInput = web.Field{Name: "labels", Label: "Labels", Hint: "Separate label
 type subscriptionForm struct {
 	*web.Form
 	Channels []channelForm
+	Kinds    []domain.ChannelKind // that can be added
 }
-
-// Kinds are the kinds of channels that can be added.
-func (subscriptionForm) Kinds() []domain.ChannelKind { return channelKinds }
 
 func (s subscriptionForms) showAddSubscription(c *gin.Context) error {
 	kind, ok := domain.ChannelKindOf(c.Query("kind"))
@@ -131,7 +114,7 @@ func (f *subscriptionForm) add(ch channelForm) {
 func (s subscriptionForms) readSubscriptionForm(c *gin.Context) (f subscriptionForm, again bool) {
 	f = subscriptionForm{Form: subscriptionInputs.Read(c, c.Param("name"))}
 	for i := range domain.MaxChannels {
-		text := c.PostForm(channelForm{Index: i}.Input("type"))
+		text := c.PostForm(channelForm{Index: i}.inputName("type"))
 		if text == "" {
 			break
 		}
@@ -153,7 +136,7 @@ func (s subscriptionForms) readSubscriptionForm(c *gin.Context) (f subscriptionF
 func readChannel(c *gin.Context, i int, kind domain.ChannelKind) channelForm {
 	f := channelForm{ChannelKind: kind, Index: i, Texts: map[string]string{}, Kept: map[string]map[string]string{}}
 	for _, one := range kind.Fields {
-		f.Texts[one.Name] = strings.TrimSpace(c.PostForm(f.Input(one.Name)))
+		f.Texts[one.Name] = strings.TrimSpace(c.PostForm(f.inputName(one.Name)))
 	}
 	for _, other := range channelKinds {
 		texts, sent := map[string]string{}, false
@@ -215,7 +198,7 @@ func (f channelForm) fields(p *web.Problems) map[string]any {
 		case int:
 			n, err := strconv.Atoi(text)
 			if fields[one.Name] = n; err != nil && text != "" {
-				p.Add(f.Input(one.Name), fmt.Sprintf("Write a whole number, such as 1883, in place of %.40q.", text))
+				p.Add(f.inputName(one.Name), fmt.Sprintf("Write a whole number, such as 1883, in place of %.40q.", text))
 			}
 		default:
 			fields[one.Name] = text
@@ -226,8 +209,9 @@ func (f channelForm) fields(p *web.Problems) map[string]any {
 
 // setInputs makes the inputs of the channel's fields.
 func (f *channelForm) setInputs(n Network, p web.Problems) {
+	f.Number, f.TypeInput, f.PortInput = f.Index+1, f.inputName("type"), f.inputName("port")
 	for _, one := range f.Fields {
-		name, text := f.Input(one.Name), f.Texts[one.Name]
+		name, text := f.inputName(one.Name), f.Texts[one.Name]
 		input := web.Field{
 			Name: name, Label: one.Label, Hint: one.Hint, Value: text, Required: one.Required, Error: p.Of(name, one.Label),
 			Type: inputType(one),
@@ -244,8 +228,16 @@ func (f *channelForm) setInputs(n Network, p web.Problems) {
 		}
 		if one.Advanced {
 			f.Advanced = append(f.Advanced, input)
+			f.AdvancedOpen = f.AdvancedOpen || input.Error != ""
 		} else {
 			f.Inputs = append(f.Inputs, input)
+		}
+	}
+	for _, kind := range channelKinds {
+		if texts, ok := f.Kept[kind.Type]; ok {
+			for _, one := range kind.Fields {
+				f.Hidden = append(f.Hidden, web.Field{Name: f.keptInput(kind, one), Value: texts[one.Name]})
+			}
 		}
 	}
 }
@@ -282,10 +274,10 @@ func (f subscriptionForm) labels() web.Labels {
 		for _, one := range ch.Fields {
 			label := one.Label
 			if label != "" && len(f.Channels) > 1 {
-				label += fmt.Sprintf(" of channel %d", ch.Number())
+				label += fmt.Sprintf(" of channel %d", ch.Index+1)
 			}
 			if label != "" {
-				labels = append(labels, web.Label{Path: ch.Input(one.Name), Text: label})
+				labels = append(labels, web.Label{Path: ch.inputName(one.Name), Text: label})
 			}
 		}
 	}
@@ -330,6 +322,7 @@ func (s subscriptionForms) showEditSubscription(c *gin.Context) error {
 }
 
 func (s subscriptionForms) showSubscriptionForm(c *gin.Context, status int, message string, f subscriptionForm) error {
+	f.Kinds = channelKinds
 	subscriptionInputs.Show(f.Form)
 	if err := s.offerTags(c, f.Field("categories"), f.Field("labels")); err != nil {
 		return err

@@ -106,9 +106,6 @@ type channelView struct {
 	Snippets []snippet
 }
 
-// Hidden reports whether the last answer is hidden from the user.
-func (v channelView) Hidden() bool { return v.Why == domain.HiddenAnswer }
-
 type subscriptionData struct {
 	Subscription domain.Subscription
 	Channels     []channelView
@@ -116,17 +113,9 @@ type subscriptionData struct {
 	Also   []string
 	Recent []sent
 	// Unseen says which of its categories and labels no notification has had.
-	Unseen []string
-}
-
-// MayReplay reports whether a replay has a channel: it sends over ZeroMQ only.
-func (d subscriptionData) MayReplay() bool {
-	return slices.ContainsFunc(d.Channels, func(v channelView) bool { return v.Type == domain.ChannelZeroMQ })
-}
-
-// Matched reports whether a notification has matched, tests aside.
-func (d subscriptionData) Matched() bool {
-	return slices.ContainsFunc(d.Recent, func(one sent) bool { return !one.Test })
+	Unseen    []string
+	MayReplay bool // a replay has a channel: it sends over ZeroMQ only
+	Matched   bool // a notification has matched, tests aside
 }
 
 // unseen says which categories and labels of a subscription no notification has had, and which ones were seen.
@@ -182,6 +171,8 @@ func (s subscriptionPages) readOutcomes(c *gin.Context, d *subscriptionData) err
 		return err
 	}
 	d.Recent, d.Unseen = sentOf(notes.State, latest, u.Role), unseen(notes, d.Subscription)
+	d.Matched = slices.ContainsFunc(d.Recent, func(one sent) bool { return !one.Test })
+	d.MayReplay = slices.ContainsFunc(d.Subscription.Channels, func(ch domain.Channel) bool { return ch.Type == domain.ChannelZeroMQ })
 	counted := latest[:min(len(latest), outcomeLimit(d.Subscription))]
 	d.Channels, err = s.channelViews(c, notes, d.Subscription.Channels, outcomes(d.Subscription, counted, u.Role))
 	return err

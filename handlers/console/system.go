@@ -37,15 +37,15 @@ type Callback struct {
 	Accepted                     bool
 }
 
-// Setting is a setting as it is in force.
-type Setting struct{ Name, Value, Default, Source, Help string }
-
-// Changed reports whether the value is another one than the default.
-func (s Setting) Changed() bool { return s.Value != s.Default }
+// Setting is a setting as it is in force. Changed says that its value is not the default.
+type Setting struct {
+	Name, Value, Default, Source, Help string
+	Changed                            bool
+}
 
 // rank puts settings that somebody has changed first.
 func (s Setting) rank() int {
-	if s.Changed() {
+	if s.Changed {
 		return 0
 	}
 	return 1
@@ -68,34 +68,20 @@ type Space struct {
 	// UsedBytes is the size of the logs and of the posted files beside them, FreeBytes the free disk space, TotalBytes the size of the
 	// disk; 0 if the system does not tell.
 	UsedBytes, FreeBytes, TotalBytes int64
-}
-
-// Percent is how much of the disk is used.
-func (s Space) Percent() int {
-	if s.TotalBytes <= 0 {
-		return 0
-	}
-	return int(100 * (1 - float64(min(s.FreeBytes, s.TotalBytes))/float64(s.TotalBytes)))
+	Percent                          int // of the disk that are used
 }
 
 // Disk is how the disk is used, and when it ends.
 type Disk struct {
 	Space
 	Parts []DiskPart
+	Own   int64 // what Ledge uses in all
 	// Below ReadingsReserve of free space readings are refused, below ChangesReserve changes.
 	ReadingsReserve, ChangesReserve int64
 	// At ReadingsMax the oldest readings are removed, at NotificationsMax the oldest notifications; 0 for no limit.
 	ReadingsMax, NotificationsMax int64
 	Max                           int64         // that the data folder may take; 0 for no limit
 	ReadingsAge, NotificationsAge time.Duration // at which they are removed; 0 for no limit
-}
-
-// Own is what Ledge uses in all.
-func (d Disk) Own() (sum int64) {
-	for _, one := range d.Parts {
-		sum += one.Bytes
-	}
-	return sum
 }
 
 // DiskPart is what Ledge uses for one purpose.
@@ -148,7 +134,7 @@ func (s systemPages) showSystem(c *gin.Context) error {
 	}
 	slices.SortStableFunc(d.Settings, func(a, b Setting) int { return cmp.Compare(a.rank(), b.rank()) })
 	for _, one := range d.Settings {
-		if one.Changed() {
+		if one.Changed {
 			d.Changed++
 		}
 	}

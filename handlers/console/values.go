@@ -37,18 +37,32 @@ const (
 )
 
 // value is a reading as pages show it.
-type value struct{ domain.Reading }
+type value struct {
+	domain.Reading
+	Kind     string // says how the value is shown
+	At       int64  // in milliseconds since the Unix epoch
+	Link     string // the address of the value's bytes
+	Number   string // the text; a number is in its usual form
+	Short    string // the beginning of the text, with the units
+	FileName string // of a download
+}
+
+func newValue(r domain.Reading) value {
+	v := value{
+		Reading: r, Kind: kindOf(r.ValueType, r.MediaType), At: r.Origin / 1e6, Link: "/readings/" + url.PathEscape(r.ID) + "/value",
+		Number: usualNumber(r),
+	}
+	v.Short, v.FileName = shortOf(v), fileNameOf(v)
+	return v
+}
 
 func valuesOf(readings []domain.Reading) []value {
 	all := make([]value, len(readings))
 	for i, r := range readings {
-		all[i] = value{r}
+		all[i] = newValue(r)
 	}
 	return all
 }
-
-// Kind says how the value is shown.
-func (v value) Kind() string { return kindOf(v.ValueType, v.MediaType) }
 
 func kindOf(valueType, mediaType string) string {
 	switch {
@@ -76,30 +90,21 @@ func mediaKind(mediaType string) string {
 	return kindFile
 }
 
-// At is the time of the value, in milliseconds since the Unix epoch.
-func (v value) At() int64 { return v.Origin / 1e6 }
-
-// Link is the address of the value's bytes.
-func (v value) Link() string { return "/readings/" + url.PathEscape(v.ID) + "/value" }
-
-// Number is a number in its usual form.
-func (v value) Number() string {
-	n, err := strconv.ParseFloat(v.Text, 64)
-	if err != nil || !strings.HasPrefix(v.ValueType, "Float") {
-		return v.Text
-	}
-	bits := 64
-	if v.ValueType == "Float32" {
-		bits = 32
+// usualNumber returns a number in its usual form, another value as it is.
+func usualNumber(r domain.Reading) string {
+	bits := map[string]int{"Float32": 32, "Float64": 64}[r.ValueType]
+	n, err := strconv.ParseFloat(r.Text, 64)
+	if bits == 0 || err != nil {
+		return r.Text
 	}
 	return strconv.FormatFloat(n, 'g', -1, bits)
 }
 
-// Short is the beginning of the value's text.
-func (v value) Short() string {
+// shortOf returns the beginning of a value's text, or the size of a value without a text.
+func shortOf(v value) string {
 	switch {
-	case v.Kind() == kindNumber:
-		return strings.TrimSpace(v.Number() + " " + v.Units)
+	case v.Kind == kindNumber:
+		return strings.TrimSpace(v.Number + " " + v.Units)
 	case v.Text == "" && v.Size > 0:
 		return web.ShowBytes(v.Size)
 	case len(v.Text) > shortText:
@@ -108,13 +113,13 @@ func (v value) Short() string {
 	return strings.TrimSpace(v.Text + " " + v.Units)
 }
 
-// FileName is what a download is called.
-func (v value) FileName() string {
+// fileNameOf returns the name of the file that a download makes.
+func fileNameOf(v value) string {
 	end := ""
 	if all, err := mime.ExtensionsByType(v.MediaType); err == nil && len(all) > 0 {
 		end = all[len(all)-1]
 	}
-	return fmt.Sprintf("%s-%s-%d%s", v.Device, v.Resource, v.At(), end)
+	return fmt.Sprintf("%s-%s-%d%s", v.Device, v.Resource, v.At, end)
 }
 
 // values reads readings.
@@ -150,19 +155,9 @@ func (s values) textOf(c *gin.Context, v value) (text []byte, ok bool) {
 type node struct {
 	Key, Text string
 	Nodes     []node
-	List      bool
-	Left      int // how many more there are that are not shown
-}
-
-// Open reports whether the node is open at first.
-func (n node) Open() bool { return len(n.Nodes) <= 20 }
-
-// Size says how much is in it.
-func (n node) Size() string {
-	if n.List {
-		return fmt.Sprintf("[%d]", len(n.Nodes)+n.Left)
-	}
-	return fmt.Sprintf("{%d}", len(n.Nodes)+n.Left)
+	Left      int    // how many more there are that are not shown
+	Open      bool   // at first
+	Size      string // how many nodes it has, in the brackets of JSON
 }
 
 // treeOf is the tree of a JSON text; nil if the text is not JSON.
@@ -179,7 +174,7 @@ func treeOf(text []byte) *node {
 }
 
 func nodeOf(key string, v any, left *int) node {
-	n := node{Key: key}
+	n, brackets := node{Key: key}, "{}"
 	add := func(key string, v any) {
 		if *left--; *left < 0 {
 			n.Left++
@@ -198,7 +193,7 @@ func nodeOf(key string, v any, left *int) node {
 			add(key, v[key])
 		}
 	case []any:
-		n.List = true
+		brackets = "[]"
 		for i, one := range v {
 			add(strconv.Itoa(i), one)
 		}
@@ -207,8 +202,9 @@ func nodeOf(key string, v any, left *int) node {
 		n.Text = string(text)
 	}
 	if n.Text == "" && len(n.Nodes) == 0 && n.Left == 0 {
-		n.Text = map[bool]string{true: "[]", false: "{}"}[n.List]
+		n.Text = brackets
 	}
+	n.Open, n.Size = len(n.Nodes) <= 20, fmt.Sprintf("%c%d%c", brackets[0], len(n.Nodes)+n.Left, brackets[1])
 	return n
 }
 

@@ -81,6 +81,9 @@ func (v *Verifier) Last() console.Verification {
 	defer v.mu.Unlock()
 	last := v.last
 	last.Reports = slices.Clone(last.Reports)
+	if last.Total > 0 {
+		last.Percent = min(100, 100*last.Done/last.Total)
+	}
 	return last
 }
 

@@ -43,8 +43,7 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, stdout, st
 // Complete adds the commands to root, with their help, and with suggestions and the exit code [exit.Usage] for wrong arguments.
 func Complete(root *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	root.SilenceUsage, root.SilenceErrors = true, true
-	root.SetVersionTemplate("ledge {{.Version}}\n")
-	root.SetUsageTemplate(wrapUsage(root.UsageTemplate()))
+	root.SetUsageFunc(printUsage)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 			err = fmt.Errorf("--%s: %q: %w", bad.GetFlag().Name, bad.GetValue(), config.Explain(bad.GetFlag(), bad.Unwrap()))

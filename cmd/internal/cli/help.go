@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -10,19 +9,38 @@ import (
 	"ledge/cmd/internal/config"
 )
 
-// globalFlags is the part of cobra's usage text with the flags of the parents.
-const globalFlags = `{{if .HasAvailableInheritedFlags}}
-
-Global Flags:
-{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}`
-
 // helpWidth is the width of the help in columns.
 const helpWidth = 100
 
-// wrapUsage is the usage text of a command with its own flags only, wrapped. The help of ledge itself has the others.
-func wrapUsage(template string) string {
-	template = strings.Replace(template, globalFlags, "", 1)
-	return strings.Replace(template, ".LocalFlags.FlagUsages ", fmt.Sprintf(".LocalFlags.FlagUsagesWrapped %d ", helpWidth), 1)
+// printUsage prints how to call a command, with its own flags only: the help of ledge itself has the others. Cobra's templates print the
+// same, but a program that has them keeps every exported method of every type, because a template calls methods by name: 10 MB.
+func printUsage(c *cobra.Command) error {
+	out := c.OutOrStderr()
+	fmt.Fprint(out, "Usage:\n")
+	if c.Runnable() {
+		fmt.Fprintf(out, "  %s\n", c.UseLine())
+	}
+	if c.HasAvailableSubCommands() {
+		fmt.Fprintf(out, "  %s [command]\n", c.CommandPath())
+	}
+	if c.HasExample() {
+		fmt.Fprintf(out, "\nExamples:\n%s\n", c.Example)
+	}
+	if c.HasAvailableSubCommands() {
+		fmt.Fprint(out, "\nAvailable Commands:\n")
+		for _, sub := range c.Commands() {
+			if sub.IsAvailableCommand() || sub.Name() == "help" {
+				fmt.Fprintf(out, "  %-*s %s\n", sub.NamePadding(), sub.Name(), sub.Short)
+			}
+		}
+	}
+	if c.HasAvailableLocalFlags() {
+		fmt.Fprintf(out, "\nFlags:\n%s", c.LocalFlags().FlagUsagesWrapped(helpWidth))
+	}
+	if c.HasAvailableSubCommands() {
+		fmt.Fprintf(out, "\nUse \"%s [command] --help\" for more information about a command.\n", c.CommandPath())
+	}
+	return nil
 }
 
 // completionExamples are the examples of the commands that cobra makes, by shell.

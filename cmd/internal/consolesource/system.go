@@ -69,6 +69,9 @@ func (s *Source) space() (space console.Space) {
 	if most := s.Limits().Max; most > 0 {
 		space.TotalBytes = min(space.TotalBytes, most)
 	}
+	if total := space.TotalBytes; total > 0 {
+		space.Percent = int(100 * (1 - float64(min(space.FreeBytes, total))/float64(total)))
+	}
 	space.UsedBytes = s.Meters.PayloadBytes()
 	for _, one := range s.Node.Parts() {
 		space.UsedBytes += s.Meters.StreamBytes(one)
@@ -80,7 +83,9 @@ func (s *Source) space() (space console.Space) {
 func (s *Source) Disk() console.Disk {
 	d := s.Limits()
 	d.Space = s.space()
-	add := func(what string, bytes int64) { d.Parts = append(d.Parts, console.DiskPart{What: what, Bytes: bytes}) }
+	add := func(what string, bytes int64) {
+		d.Parts, d.Own = append(d.Parts, console.DiskPart{What: what, Bytes: bytes}), d.Own+bytes
+	}
 	for i, what := range []string{"log of changes", "log of notifications", "log of readings"} {
 		add(what, s.Meters.StreamBytes(s.Node.Parts()[i]))
 	}

@@ -77,7 +77,9 @@ func listSettings(p *Server) (all []console.Setting) {
 		if set := p.limits.source(f.Name); set != "" {
 			source, value = set, p.limits.inForce.Load().Settings().Lookup(f.Name).Value.String()
 		}
-		all = append(all, console.Setting{Name: f.Name, Value: value, Default: f.DefValue, Source: source, Help: f.Usage})
+		all = append(all, console.Setting{
+			Name: f.Name, Value: value, Default: f.DefValue, Source: source, Help: f.Usage, Changed: value != f.DefValue,
+		})
 	})
 	return all
 }

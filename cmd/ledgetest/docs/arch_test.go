@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -12,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"ledge/cmd/ledgetest"
 )
 
 // rooms are the packages of the architecture with the only ones of ours that each may import, and why.
@@ -423,6 +426,21 @@ func TestTestsStayOutside(t *testing.T) {
 			if strings.HasPrefix(path, banned) {
 				t.Errorf("the program contains %s", path)
 			}
+		}
+	}
+}
+
+// TestProgramHasNoTemplatesOfGo holds that the linker leaves the templates of Go out of the program. They call methods by name. If they are
+// linked, the linker keeps every exported method of every type, which is 10 MB. A template of the console calls none. The templates of
+// Cobra are not used: no command sets one.
+func TestProgramHasNoTemplatesOfGo(t *testing.T) {
+	program, err := os.ReadFile(ledgetest.Binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"text/template.(*state).evalField": false, "/pkg/template/text.(*state).evalField": true} {
+		if got := bytes.Contains(program, []byte(name)); got != want {
+			t.Errorf("the program contains %s: %t, want %t", name, got, want)
 		}
 	}
 }

@@ -7,7 +7,6 @@ package charts
 import (
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"math"
 	"net/http"
 	"net/url"
@@ -15,6 +14,7 @@ import (
 	"strconv"
 	"time"
 
+	template "github.com/DataDog/datadog-agent/pkg/template/html"
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
@@ -28,6 +28,8 @@ const (
 	mostCharts, mostChoices = 4, 60
 	// mostPoints is how many values a chart shows as they are. Of more it shows mostBuckets sums.
 	mostPoints, mostBuckets = 1000, 400
+	// sumDigits is how many digits of a sum people read.
+	sumDigits = 6
 	// mostLive is how many values are read for a page that follows new ones: about 5 ms of a processor each time.
 	mostLive = 50_000
 )
@@ -49,6 +51,9 @@ func (s Pages) Routes() []web.Route {
 // pageData is the content of the page.
 type pageData struct {
 	Device  string
+	Address string // of the page of the device
+	// Detail is the address of the same charts of another time, without the time.
+	Detail  string
 	Choices []choice
 	// More is how many resources are not offered. Cut says that more were chosen than are shown.
 	More   int
@@ -73,7 +78,7 @@ type choice struct {
 // spanLink leads to the same charts of another time.
 type spanLink struct {
 	Label   string
-	At      template.URL
+	At      string
 	Current bool
 }
 
@@ -129,7 +134,7 @@ func (s Pages) chooseResources(c *gin.Context, d *pageData) error {
 	if err != nil {
 		return err
 	}
-	d.Device = device.Name
+	d.Device, d.Address = device.Name, "/devices/"+url.PathEscape(device.Name)
 	var p domain.Profile
 	if _, err := entities.LookUp(s.Memory(c), s.state, entities.Profiles.Table, device.ProfileName, &p); err != nil {
 		return err
@@ -193,22 +198,13 @@ func (d *pageData) setTime(span string, now time.Time) {
 	}
 }
 
-// makeLinks makes the links to other times.
+// makeLinks makes the links to other times of the charts of some resources.
 func (d *pageData) makeLinks(names []string) {
 	for _, o := range spans {
 		q := url.Values{"resource": names, "span": {o.name}}
-		d.Spans = append(d.Spans, spanLink{o.label, d.Link("/chart?" + q.Encode()), o.name == d.Span})
+		d.Spans = append(d.Spans, spanLink{o.label, d.Address + "/chart?" + q.Encode(), o.name == d.Span})
 	}
-}
-
-// Link is an address below the page of the device; below is encoded.
-func (d *pageData) Link(below string) template.URL {
-	return template.URL("/devices/" + url.PathEscape(d.Device) + below) //nolint:gosec // escaped
-}
-
-// Detail is the address of the same charts of another time, without the time.
-func (d *pageData) Detail() template.URL {
-	return d.Link("/chart?" + url.Values{"resource": d.chosenNames()}.Encode())
+	d.Detail = d.Address + "/chart?" + url.Values{"resource": names}.Encode()
 }
 
 // setAxis gives all charts the same first and last time. With open ends these are those of the values.
@@ -231,64 +227,60 @@ func (d *pageData) setAxis() {
 type chart struct {
 	ID, Device, Resource, Units string
 	Total                       int
-	// Summed says that each point is several values, of a stretch of time of the length Interval.
+	// Summed says that each point is several values, of a stretch of time of a length, in words.
 	Summed   bool
-	Interval time.Duration
+	Stretch  string
 	Points   []point // the newest first
 	Others   int     // values that are not numbers
+	Shown    int     // values that are numbers
 	Wrong    string  // why the values cannot be read
 	Newest   int64   // the time of the newest value of all times, if there is none of this time; in milliseconds since the Unix epoch
 	From, To int64   // of the axis, in milliseconds
-	csv      url.Values
+	CSV      string  // the address of the values as CSV, and the text of the link to it
+	CSVLabel string
 }
 
-// point is a value, or several of a stretch of time.
+// point is a value, or several of a stretch of time. A value has no minimum and no maximum.
 type point struct {
 	At             int64 // in milliseconds since the Unix epoch; of a stretch its middle
 	Count          int
-	Min, Mean, Max float64
+	Min, Mean, Max number
 	Gap            bool // there are no values for a while before it
 }
 
-// Exact is a number as the script reads it.
-func (point) Exact(n float64) string { return strconv.FormatFloat(n, 'g', -1, 64) }
+// number is a number as the script reads it, and as people do.
+type number struct{ Exact, Short string }
 
-// Short is a number as people read it.
-func (c *chart) Short(n float64) string {
-	digits := -1
-	if c.Summed {
-		digits = 6
-	}
-	return strconv.FormatFloat(n, 'g', digits, 64)
+// formatNumber returns a number. digits are the ones that people read; -1 for all.
+func formatNumber(n float64, digits int) number {
+	return number{strconv.FormatFloat(n, 'g', -1, 64), strconv.FormatFloat(n, 'g', digits, 64)}
 }
-
-// Shown is how many numbers there are.
-func (c *chart) Shown() int { return c.Total - c.Others }
-
-// CSV is the address of the values as CSV.
-func (c *chart) CSV() template.URL {
-	return template.URL("/readings/csv?" + c.csv.Encode()) //nolint:gosec // encoded
-}
-
-// CSVLabel is the text of the link.
-func (c *chart) CSVLabel() string { return web.ExportLabel(c.Total) }
 
 // fillChart reads the points of a chart.
 func (s Pages) fillChart(c *gin.Context, one *chart, from, to int64) error {
 	series := domain.Series{Device: one.Device, Resource: one.Resource, From: from, To: to}
-	one.csv = url.Values{"device": {one.Device}, "resource": {one.Resource}, "to": {formatTime(to)}}
-	if from != math.MinInt64 {
-		one.csv.Set("from", formatTime(from))
-	}
+	one.CSV = csvAddress(series)
 	newest, err := s.countValues(series, one)
-	if err != nil || one.Total == 0 {
+	switch {
+	case err != nil:
+	case one.Total == 0:
 		one.Newest = newest
-		return err
+	case one.Total <= mostPoints:
+		err = s.readValues(series, one)
+	default:
+		err = s.readSums(c, series, one)
 	}
-	if one.Total <= mostPoints {
-		return s.readValues(series, one)
+	one.Shown, one.CSVLabel = one.Total-one.Others, web.ExportLabel(one.Total)
+	return err
+}
+
+// csvAddress returns the address of the values as CSV.
+func csvAddress(series domain.Series) string {
+	q := url.Values{"device": {series.Device}, "resource": {series.Resource}, "to": {formatTime(series.To)}}
+	if series.From != math.MinInt64 {
+		q.Set("from", formatTime(series.From))
 	}
-	return s.readSums(c, series, one)
+	return "/readings/csv?" + q.Encode()
 }
 
 func formatTime(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339Nano) }
@@ -318,12 +310,12 @@ func (s Pages) readValues(series domain.Series, one *chart) error {
 	view, done := s.values()
 	defer done()
 	one.Total = 0
-	_, err := view.Lists.Numbers(series, "", mostPoints, func(origin int64, number float64) {
-		if one.Total++; math.IsNaN(number) {
+	_, err := view.Lists.Numbers(series, "", mostPoints, func(origin int64, value float64) {
+		if one.Total++; math.IsNaN(value) {
 			one.Others++
 			return
 		}
-		one.Points = append(one.Points, point{At: origin / 1e6, Count: 1, Min: number, Mean: number, Max: number})
+		one.Points = append(one.Points, point{At: origin / 1e6, Count: 1, Mean: formatNumber(value, -1)})
 	})
 	markGaps(one.Points)
 	slices.Reverse(one.Points)
@@ -367,7 +359,7 @@ func (s Pages) readSums(c *gin.Context, series domain.Series, one *chart) error 
 
 // takeBuckets makes points of the buckets.
 func (c *chart) takeBuckets(a aggregate.Aggregate) {
-	c.Summed, c.Interval, c.Total = true, time.Duration(a.Interval), a.Total
+	c.Summed, c.Stretch, c.Total = true, nameStretch(time.Duration(a.Interval)), a.Total
 	before := int64(math.MinInt64)
 	for _, b := range a.Buckets {
 		c.Others += b.Others
@@ -375,7 +367,8 @@ func (c *chart) takeBuckets(a aggregate.Aggregate) {
 			continue
 		}
 		c.Points = append(c.Points, point{
-			At: (b.Start + a.Interval/2) / 1e6, Count: b.Count - b.Others, Min: *b.Min, Mean: *b.Mean, Max: *b.Max,
+			At: (b.Start + a.Interval/2) / 1e6, Count: b.Count - b.Others,
+			Min: formatNumber(*b.Min, sumDigits), Mean: formatNumber(*b.Mean, sumDigits), Max: formatNumber(*b.Max, sumDigits),
 			Gap: before != math.MinInt64 && b.Start-before > a.Interval,
 		})
 		before = b.Start
@@ -383,15 +376,15 @@ func (c *chart) takeBuckets(a aggregate.Aggregate) {
 	slices.Reverse(c.Points)
 }
 
-// Stretch is the length of the stretches of time, in words.
-func (c *chart) Stretch() string {
+// nameStretch returns the length of a stretch of time, in words.
+func nameStretch(length time.Duration) string {
 	switch {
-	case c.Interval >= 48*time.Hour:
-		return fmt.Sprintf("%.1f days", c.Interval.Hours()/24)
-	case c.Interval >= 2*time.Hour:
-		return fmt.Sprintf("%.1f hours", c.Interval.Hours())
-	case c.Interval >= 2*time.Minute:
-		return fmt.Sprintf("%.1f minutes", c.Interval.Minutes())
+	case length >= 48*time.Hour:
+		return fmt.Sprintf("%.1f days", length.Hours()/24)
+	case length >= 2*time.Hour:
+		return fmt.Sprintf("%.1f hours", length.Hours())
+	case length >= 2*time.Minute:
+		return fmt.Sprintf("%.1f minutes", length.Minutes())
 	}
-	return fmt.Sprintf("%.3g seconds", c.Interval.Seconds())
+	return fmt.Sprintf("%.3g seconds", length.Seconds())
 }

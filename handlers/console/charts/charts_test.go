@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"ledge/domain"
 	"ledge/handlers/console/web"
 	"ledge/handlers/data/aggregate"
 )
@@ -48,11 +49,11 @@ func TestTakeBuckets(t *testing.T) {
 	n := func(f float64) *float64 { return &f }
 	var c chart
 	c.takeBuckets(aggregate.Aggregate{Interval: 10e6, Total: 9, Buckets: []aggregate.Bucket{
-		{Start: 0, Count: 3, Min: n(1), Mean: n(2), Max: n(3)}, {Start: 10e6, Count: 1, Min: n(4), Mean: n(4), Max: n(4)},
+		{Start: 0, Count: 3, Min: n(1), Mean: n(2), Max: n(3.0123456)}, {Start: 10e6, Count: 1, Min: n(4), Mean: n(4), Max: n(4)},
 		{Start: 20e6, Count: 2, Others: 2}, {Start: 30e6, Count: 3, Others: 1, Min: n(5), Mean: n(6), Max: n(7)},
 	}})
-	want := "[{35 2 5 6 7 true} {15 1 4 4 4 false} {5 3 1 2 3 false}]"
-	if got := fmt.Sprint(c.Points); got != want || c.Others != 3 || c.Shown() != 6 || !c.Summed {
+	want := "[{35 2 {5 5} {6 6} {7 7} true} {15 1 {4 4} {4 4} {4 4} false} {5 3 {1 1} {2 2} {3.0123456 3.01235} false}]"
+	if got := fmt.Sprint(c.Points); got != want || c.Others != 3 || !c.Summed {
 		t.Errorf("got %s with %d others, want %s with 3", got, c.Others, want)
 	}
 }
@@ -86,7 +87,7 @@ func TestStretch(t *testing.T) {
 		90 * time.Second:      "90 seconds", 5 * time.Minute: "5.0 minutes",
 		3 * time.Hour: "3.0 hours", 72 * time.Hour: "3.0 days",
 	} {
-		if got := (&chart{Interval: interval}).Stretch(); got != want {
+		if got := nameStretch(interval); got != want {
 			t.Errorf("%s: got %s, want %s", interval, got, want)
 		}
 	}
@@ -94,12 +95,13 @@ func TestStretch(t *testing.T) {
 
 // TestAddresses are escaped, whatever names are.
 func TestAddresses(t *testing.T) {
-	d := pageData{Device: "a b/c?", Choices: []choice{{Name: "r&s=1", Chosen: true}}}
-	if got, want := string(d.Detail()), "/devices/a%20b%2Fc%3F/chart?resource=r%26s%3D1"; got != want {
-		t.Errorf("got %s, want %s", got, want)
+	d := pageData{Address: "/devices/" + url.PathEscape("a b/c?")}
+	d.makeLinks([]string{"r&s=1"})
+	if want := "/devices/a%20b%2Fc%3F/chart?resource=r%26s%3D1"; d.Detail != want || d.Spans[0].At != want+"&span=1h" {
+		t.Errorf("got %s and %s, want %s", d.Detail, d.Spans[0].At, want)
 	}
-	c := chart{csv: url.Values{"device": {"a&b"}}}
-	if got := string(c.CSV()); got != "/readings/csv?device=a%26b" {
-		t.Errorf("got %s", got)
+	const want = "/readings/csv?device=a%26b&resource=r&to=1970-01-01T00%3A00%3A00Z"
+	if got := csvAddress(domain.Series{Device: "a&b", Resource: "r", From: math.MinInt64}); got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -3,8 +3,6 @@ package devicesearch
 import (
 	"slices"
 	"strings"
-
-	"ledge/domain"
 )
 
 // The kinds of terms.
@@ -158,9 +156,4 @@ func (t Term) matchDevice(l *Device) bool {
 		return t.Value == Silent || strings.EqualFold(l.AdminState, t.Value) || strings.EqualFold(l.OperatingState, t.Value)
 	}
 	return strings.Contains(l.text, t.Value)
-}
-
-// Normal reports whether the device is UNLOCKED and UP.
-func (l Device) Normal() bool {
-	return l.AdminState == domain.StateUnlocked && l.OperatingState == domain.StateUp
 }

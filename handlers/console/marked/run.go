@@ -154,20 +154,6 @@ type Progress struct {
 	New bool
 }
 
-// Done is how many devices of the run are as they should be, are gone, or were changed by others meanwhile.
-func (p Progress) Done() int { return max(0, p.Of-p.Left) }
-
-// Full is how many devices the run had to change; at least 1, as the scale of a bar needs.
-func (p Progress) Full() int { return max(p.Of, p.Left, 1) }
-
-// List is the address of the list with the filter of the run.
-func (p Progress) List() string {
-	if len(p.Filter) == 0 {
-		return "/devices"
-	}
-	return "/devices?" + url.Values{"q": {p.Filter.String()}}.Encode()
-}
-
 // Continue takes the position and the refusals from the form of a page.
 func (p *Progress) Continue(form url.Values) {
 	p.Next = form.Get("next")
@@ -187,6 +173,3 @@ func (p *Progress) noteRefusal(text string) {
 		p.Refused = append(p.Refused, cutText(strings.ToValidUTF8(text, ""), mostReason))
 	}
 }
-
-// MoreRefused is how many refusals are not listed.
-func (p Progress) MoreRefused() int { return p.Refusals - len(p.Refused) }

@@ -56,19 +56,16 @@ func TestRunWaits(t *testing.T) {
 
 // TestProgress keeps the first refusals of a run, however many a form has.
 func TestProgress(t *testing.T) {
-	p := Progress{Run: Run{Of: 100}, Left: 70}
+	p := Progress{}
 	p.Continue(url.Values{"next": {"d-30"}, "refused": {strings.Repeat("é", mostReason)}, "refusals": {"25"}})
 	for range 30 {
 		p.Refuse("d-31", "it is in use")
 	}
-	if len(p.Refused) != MostRefused || p.Refusals != 55 || p.MoreRefused() != 35 || p.Next != "d-30" ||
+	if len(p.Refused) != MostRefused || p.Refusals != 55 || p.Next != "d-30" ||
 		p.Refused[1] != "d-31: it is in use" {
-		t.Errorf("%d refusals, %d of them listed, %d more, after %s: %q", p.Refusals, len(p.Refused), p.MoreRefused(), p.Next, p.Refused[1])
+		t.Errorf("%d refusals, %d of them listed, after %s: %q", p.Refusals, len(p.Refused), p.Next, p.Refused[1])
 	}
 	if len(p.Refused[0]) > mostReason {
 		t.Errorf("a refusal has %d bytes", len(p.Refused[0]))
-	}
-	if p.Done() != 30 || p.Full() != 100 {
-		t.Errorf("%d of %d are done", p.Done(), p.Full())
 	}
 }

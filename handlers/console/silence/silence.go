@@ -46,9 +46,6 @@ type Silence struct {
 	Usual time.Duration
 }
 
-// Since is the time of the last event, in milliseconds since the Unix epoch.
-func (s Silence) Since() int64 { return s.Last.UnixMilli() }
-
 // Pause is the longest usual pause, such as 20s, 10m or 2h30m.
 func (s Silence) Pause() string {
 	unit := time.Second

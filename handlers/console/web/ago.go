@@ -2,8 +2,9 @@ package web
 
 import (
 	"fmt"
-	"html/template"
 	"time"
+
+	template "github.com/DataDog/datadog-agent/pkg/template/html"
 )
 
 // ShowAgo shows how long ago a time in milliseconds since the Unix epoch was, such as 3 min, with the full time as title. The script keeps

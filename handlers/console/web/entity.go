@@ -2,11 +2,11 @@ package web
 
 import (
 	"fmt"
-	"html/template"
 	"net/http"
 	"net/url"
 	"strings"
 
+	template "github.com/DataDog/datadog-agent/pkg/template/html"
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
@@ -61,6 +61,7 @@ type listData struct {
 	Filters                  []Field
 	Columns                  []Column
 	Rows                     []listRow
+	Span                     int // the number of columns of the table
 	Pager                    Pager
 }
 
@@ -75,9 +76,6 @@ type listCell struct {
 	Value               any
 }
 
-// Span is the number of columns.
-func (d listData) Span() int { return len(d.Columns) + 1 }
-
 func upperFirst(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 func (e Entity[S]) addLabel() string { return upperFirst(e.Add) + " a " + e.One }
@@ -85,6 +83,7 @@ func (e Entity[S]) addLabel() string { return upperFirst(e.Add) + " a " + e.One 
 // ShowList answers with a page of the list.
 func (e Entity[S]) ShowList(c *gin.Context) error {
 	d := listData{One: e.One, Path: e.Path, Add: e.Add, AddLabel: e.addLabel(), Empty: e.Empty, EmptyAdd: e.EmptyAdd, Columns: e.Columns}
+	d.Span = len(d.Columns) + 1
 	var filters []domain.Filter
 	for _, f := range e.Filters {
 		text := FilterText(c, f.Value)

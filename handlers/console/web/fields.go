@@ -23,21 +23,9 @@ type Field struct {
 	More bool
 }
 
-// ID is that of the input in the page.
-func (f Field) ID() string {
-	return "f-" + strings.NewReplacer("[", "-", "]", "-", ".", "-").Replace(f.Name)
-}
-
-// Described are the ids of what explains the input.
-func (f Field) Described() string {
-	var ids []string
-	if f.Hint != "" {
-		ids = append(ids, f.ID()+"-hint")
-	}
-	if f.Error != "" {
-		ids = append(ids, f.ID()+"-error")
-	}
-	return strings.Join(ids, " ")
+// inputID returns the id of an input in the page.
+func inputID(name string) string {
+	return "f-" + strings.NewReplacer("[", "-", "]", "-", ".", "-").Replace(name)
 }
 
 // Option is a value to choose, with its label.

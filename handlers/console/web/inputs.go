@@ -39,7 +39,9 @@ type Form struct {
 	Old, Revision string
 	Texts         map[string]string // by the names of inputs
 	Problems      Problems
-	Fields        []Field // set by Inputs.Show
+	// Fields are set by Inputs.Show. MoreOpen says that one of them that is shown on demand has an error.
+	Fields   []Field
+	MoreOpen bool
 	// Extra is shown beside the form.
 	Extra any
 	// Path is that of the list, One the kind of entity, and Confirm the end of the question before one is deleted; "": that is not possible.
@@ -48,11 +50,6 @@ type Form struct {
 
 // New reports whether the form adds an entity.
 func (f *Form) New() bool { return f.Old == "" }
-
-// MoreOpen reports whether a field that is shown on demand has an error.
-func (f *Form) MoreOpen() bool {
-	return slices.ContainsFunc(f.Fields, func(one Field) bool { return one.More && one.Error != "" })
-}
 
 // Field returns a field by its name.
 func (f *Form) Field(name string) *Field {
@@ -147,6 +144,7 @@ func (list Inputs[S]) Show(f *Form) {
 			field.Value = ""
 		}
 		f.Fields = append(f.Fields, field)
+		f.MoreOpen = f.MoreOpen || field.More && field.Error != ""
 	}
 }
 

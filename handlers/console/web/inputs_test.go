@@ -79,7 +79,7 @@ func TestFormsAreShownAgain(t *testing.T) {
 		}
 		thingInputs.Show(f)
 		const wrongLimit = `Write a whole number, such as 3, in place of "much".`
-		if f.Field("odd").Error != "Write odd." || f.Field("limit").Error != wrongLimit || !f.MoreOpen() {
+		if f.Field("odd").Error != "Write odd." || f.Field("limit").Error != wrongLimit || !f.MoreOpen {
 			t.Errorf("shown %+v", f.Fields)
 		}
 		if len(f.Fields) != len(thingInputs)-hidden || f.Field("limit").Type != "number" || f.Field("odd").Type != "text" {

@@ -1,11 +1,11 @@
 package web
 
 import (
-	"html/template"
 	"net/url"
 	"strconv"
 	"strings"
 
+	template "github.com/DataDog/datadog-agent/pkg/template/html"
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"

@@ -6,7 +6,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"html/template"
 	"io/fs"
 	"net/http"
 	"path"
@@ -17,6 +16,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	template "github.com/DataDog/datadog-agent/pkg/template/html"
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
@@ -83,11 +83,19 @@ type Page struct {
 	Left    string // what the page leaves out of the entity that it shows
 	Version string
 	Node    string // the name of the node; empty if it has none
+	May     rights // of the user
 	Data    any
 }
 
-// May reports whether the user has a right, such as "change".
-func (p Page) May(right string) bool { return p.User.Role.May(domain.Right(right)) }
+// rights are the rights of a user that templates ask for.
+type rights struct{ Read, Post, Change, Audit, Administer bool }
+
+func rightsOf(role domain.Role) rights {
+	return rights{
+		Read: role.May(domain.MayRead), Post: role.May(domain.MayPost), Change: role.May(domain.MayChange),
+		Audit: role.May(domain.MayAudit), Administer: role.May(domain.MayAdminister),
+	}
+}
 
 // MenuItem is a page in the menu, with the right that it needs. Icon is the name of its picture; see the template icon. Group is the title
 // of its group, which has the pages with that title that follow each other.
@@ -140,7 +148,7 @@ func (s *Site) Show(c *gin.Context, status int, name string, p Page) error {
 		u, known = domain.User{Role: u.Role}, false // the page is for all users with this role
 	}
 	p.At, p.Message = c.GetString("at"), Sentence(p.Message)
-	p.User, p.Path, p.Version = u, c.Request.URL.RequestURI(), s.Version
+	p.User, p.May, p.Path, p.Version = u, rightsOf(u.Role), c.Request.URL.RequestURI(), s.Version
 	p.Node, p.Unsaved = s.Node, c.Request.Method == http.MethodPost
 	if known && !u.MustChange {
 		p.Menu = menuOf(s.Menu, u.Role, c.Request.URL.Path)
@@ -283,7 +291,8 @@ func (s *Site) notice(c *gin.Context) string {
 	return text
 }
 
-// functions are those of the templates.
+// functions are those of the templates. A template calls these, and fields that are functions, but no method: if it could, the linker would
+// keep each exported method of the program.
 var functions = template.FuncMap{
 	"asset": static.Path,
 	"time":  showTime,
@@ -295,7 +304,10 @@ var functions = template.FuncMap{
 		}
 		return many
 	},
-	"field": newField,
+	"field":   newField,
+	"inputID": inputID,
+	"hidden":  func(answer string) bool { return answer == domain.HiddenAnswer },
+	"input":   (*Form).Field,
 }
 
 // showTime shows a time in milliseconds since the Unix epoch; the script shows it in the time zone of the browser.

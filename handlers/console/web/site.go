@@ -2,17 +2,18 @@
 // of changes. Pages use it; it does not know the pages.
 //
 // A [Site] has the pages of the login, of the account and of errors. Other pages are routes that [Site.Serve] adds. Their templates define
-// "content", and "head" if they need one; those in a folder "shared" define parts for all pages.
+// "content", and "head" if they need one; those in a folder "shared" define parts for all pages. Templates read exported fields and call
+// functions, but no methods.
 package web
 
 import (
 	"context"
-	"html/template"
 	"io/fs"
 	"net/http"
 	"slices"
 	"time"
 
+	template "github.com/DataDog/datadog-agent/pkg/template/html"
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
