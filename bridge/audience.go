@@ -39,5 +39,6 @@ func (c *channels) published(ch domain.Channel, matching int) string {
 	for i, topic := range some {
 		some[i] = fmt.Sprintf("%q", topic[:min(len(topic), topicInResponse)])
 	}
-	return fmt.Sprintf(domain.PublishedToNobody+"matching of %d connected subscribers: they asked for the topics %s", connected, strings.Join(some, ", "))
+	const says = "matching of %d connected subscribers: they asked for the topics %s"
+	return fmt.Sprintf(domain.PublishedToNobody+says, connected, strings.Join(some, ", "))
 }

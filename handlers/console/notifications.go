@@ -349,7 +349,8 @@ func (s notificationPages) notification(c *gin.Context) error {
 		d.Acknowledged = s.acknowledgementOf(c, id)
 	}
 	return s.Show(c, http.StatusOK, "notification", web.Page{
-		Title: "Notification", Live: "notifications&transmissions", Message: a.Message, Left: k.Note(web.APIPath("notification/id/", id)), Data: d,
+		Title: "Notification", Live: "notifications&transmissions", Message: a.Message,
+		Left: k.Note(web.APIPath("notification/id/", id)), Data: d,
 	})
 }
 

@@ -96,7 +96,7 @@ func TestConsoleHistories(t *testing.T) {
 	p.AddDevice("hall")
 	b.open("/devices/hall/history")
 	b.until(`document.querySelectorAll("ol.changes > li").length === 1`)
-	p.PostJSON(http.MethodPatch, p.Metadata+"/api/v2/device", `[{"apiVersion":"v2","device":{"name":"hall","description":"seen"}}]`, http.StatusOK)
+	patchDevice(p, `"name":"hall","description":"seen"`)
 	b.until(`document.querySelectorAll("ol.changes > li").length === 2 && document.querySelector("ol.changes").innerText.includes("seen")`)
 	b.see("nav a[href='/devices']")
 }

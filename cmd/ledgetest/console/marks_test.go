@@ -278,7 +278,8 @@ func TestConsoleDeviceList(t *testing.T) {
 		}
 	}
 	const cut = `(() => { const room = document.querySelector("tr:has(input[value='s-003']) td.labels").getBoundingClientRect().right;
-		return [...document.querySelectorAll("tr:has(input[value='s-003']) .tags > *")].filter(e => e.getBoundingClientRect().right > room).length; })()`
+		const labels = [...document.querySelectorAll("tr:has(input[value='s-003']) .tags > *")];
+		return labels.filter(e => e.getBoundingClientRect().right > room).length; })()`
 	if n := ask[int](b, cut); n > 0 {
 		t.Errorf("%d labels, or their number, are cut", n)
 	}

@@ -143,12 +143,14 @@ func TestConsoleSubscriptions(t *testing.T) {
 		return strings.Contains(c.Get(test.Header.Get("Location")).Text, "nobody got it. watch: published to 0 subscribers: none is connected")
 	})
 	ledgetest.Want(c.Get(test.Header.Get("Location")), t, http.StatusOK, `<span class="tag warn">SENT to nobody</span>`)
-	ledgetest.Want(c.Get("/subscriptions"), t, http.StatusOK, `<span class="warn">The last message was published, and no subscriber got it</span>`)
+	ledgetest.Want(c.Get("/subscriptions"), t, http.StatusOK,
+		`<span class="warn">The last message was published, and no subscriber got it</span>`)
 	second := url.Values{"more": {"REST"}}
 	for key, value := range form {
 		second[key] = value
 	}
-	ledgetest.Want(c.Post("/subscriptions/watch/edit", second), t, http.StatusOK, "channels[1].httpMethod", "has a ZeroMQ socket of Ledge already")
+	ledgetest.Want(c.Post("/subscriptions/watch/edit", second), t, http.StatusOK,
+		"channels[1].httpMethod", "has a ZeroMQ socket of Ledge already")
 	revision := revisionIn.FindStringSubmatch(c.Get("/subscriptions/watch/edit").Text)[1]
 	form.Set("revision", revision)
 	form.Set("receiver", "others")
@@ -267,7 +269,8 @@ func TestConsoleNotifications(t *testing.T) {
 	ledgetest.Want(c.Post(at+"/acknowledge", nil), t, http.StatusSeeOther)
 	ledgetest.Want(c.Get("/notifications?ack=true"), t, http.StatusOK, at)
 	viewer := p.NewRole(t, domain.Viewer)
-	ledgetest.Want(viewer.Get(at), t, http.StatusOK, "acknowledged by <strong>test-operator</strong> <time", `<a href="/notifications">Notifications</a>`)
+	ledgetest.Want(viewer.Get(at), t, http.StatusOK,
+		"acknowledged by <strong>test-operator</strong> <time", `<a href="/notifications">Notifications</a>`)
 	if strings.Contains(viewer.Get(at).Text, "/ledger?") {
 		t.Error("a viewer is led to the ledger")
 	}
