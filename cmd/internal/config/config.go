@@ -26,7 +26,8 @@ import (
 type Config struct {
 	DataDir string
 
-	listen          map[string]*listenAddress // by service
+	Host            string                  // of the services whose ports have no host
+	listen          map[string]*portAddress // by service
 	NATSHost        string
 	NATSPort        int
 	RedisPort       int
@@ -102,18 +103,6 @@ func (l logLevel) String() string { return strings.ToLower(l.Level().String()) }
 // Type implements pflag.Value.
 func (l logLevel) Type() string { return "string" }
 
-// listenAddress is the address of a service.
-type listenAddress struct {
-	host string
-	port int
-}
-
-// ListenAt returns the host and the TCP port of a service.
-func (c *Config) ListenAt(one services.Service) (host string, port int) {
-	at := c.listen[one.Name]
-	return at.host, at.port
-}
-
 // Group are the settings of one topic, for the help and for the file of settings.
 type Group struct {
 	Title string
@@ -174,7 +163,7 @@ func (c *Config) check() error {
 	return errors.Join(errs...)
 }
 
-// partial are the settings, by how their names begin, that not all HTTP services have. The address of a service is another one.
+// partial are the settings, by how their names begin, that not all HTTP services have. The port of a service is another one.
 var partial = map[string][]string{
 	"notifications-": {services.Notifications}, "readings-": {services.Data, services.DeviceREST}, "persist-data": {services.Data, services.DeviceREST},
 	"resend-": {services.Notifications}, "smtp-": {services.Notifications}, "allow-binds": {services.Notifications},
@@ -194,7 +183,7 @@ func (c *Config) InForce(service string) map[string]string {
 			}
 		}
 		for _, other := range services.REST() {
-			if other.Name != service && (f.Name == other.Setting+"-host" || f.Name == other.Setting+"-port") {
+			if other.Name != service && f.Name == other.PortSetting() {
 				return
 			}
 		}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -16,6 +17,9 @@ func TakeFreePorts(c *Config, source map[string]string) {
 		port := "0"
 		if f.DefValue == "-1" {
 			port = f.DefValue
+		}
+		if at, ok := f.Value.(*portAddress); ok && at.host != "" {
+			port = net.JoinHostPort(at.host, port)
 		}
 		_ = c.declared.Set(f.Name, port) // as a flag: a reload finds the same
 		source[f.Name] = "--no-delivery"

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"ledge/cmd/internal/services"
 )
 
 // loadArgs loads the settings of a command line.
@@ -38,7 +40,10 @@ func TestSettingsAreRefused(t *testing.T) {
 		args []string
 		says string
 	}{
-		"empty address":            {[]string{"--data-host", ""}, `setting data-host: "": give an address`},
+		"empty address":            {[]string{"--host", ""}, `setting host: "": give an address`},
+		"empty address of a port":  {[]string{"--data-port", ":59880"}, `--data-port: ":59880": is no TCP port; use a number from`},
+		"address without a port":   {[]string{"--data-port", "[::1]"}, `--data-port: "[::1]": is no TCP port`},
+		"port too large at a host": {[]string{"--data-port", "127.0.0.1:70000"}, `--data-port: "127.0.0.1:70000": use a TCP port`},
 		"empty NATS address":       {[]string{"--nats-host", ""}, `setting nats-host: "": give an address`},
 		"size without a number":    {[]string{"--disk-reserve", "lots"}, `--disk-reserve: "lots": is no size; write it as 512, 64KiB, 16M or 10G`},
 		"size in powers of ten":    {[]string{"--disk-reserve", "10GB"}, `--disk-reserve: "10GB": is no size`},
@@ -52,7 +57,7 @@ func TestSettingsAreRefused(t *testing.T) {
 		"word for a number":        {[]string{"--max-result-count", "many"}, `--max-result-count: "many": is no whole number; use digits only, such as 60`},
 		"number too large":         {[]string{"--max-result-count", "99999999999999999999"}, `--max-result-count: "99999999999999999999": is out of range`},
 		"number for a time":        {[]string{"--resend-interval", "5"}, `--resend-interval: "5": is no time; write it with its unit`},
-		"port too large":           {[]string{"--metadata-port", "70000"}, `setting metadata-port: 70000: use`},
+		"port too large":           {[]string{"--metadata-port", "70000"}, `--metadata-port: "70000": use a TCP port from 0 to 65535`},
 		"limit of nothing":         {[]string{"--max-result-count", "0"}, "setting max-result-count: 0: use a number from 1 to 65536"},
 		"no reserve":               {[]string{"--disk-reserve", "0"}, "setting disk-reserve: 0: use a size from 1 byte"},
 		"negative age":             {[]string{"--readings-max-age", "-1h"}, "setting readings-max-age: -1h: use a time of 0 or more"},
@@ -130,13 +135,13 @@ func TestFileOfSettingsIsChecked(t *testing.T) {
 		"line 3: loopback is there twice":             "loopback: open\nmetadata-port: 1\nloopback: secure",
 		"line 3: a second document begins":            "secure: true\n---\nmetadata-port: 1",
 		"yaml":                                        "a: b: c",
-		`setting metadata-port: "many": is no whole number; use digits only, such as 60`: "metadata-port: many",
-		`setting pprof: "perhaps": is neither true nor false; use one of them`:           "pprof: perhaps",
-		"ledge.yaml: is larger than 1 MiB":                                               "# " + strings.Repeat("long ", 1<<18),
+		`setting metadata-port: "many": is no TCP port; use a number from 0 to 65535`: "metadata-port: many",
+		`setting pprof: "perhaps": is neither true nor false; use one of them`:        "pprof: perhaps",
+		"ledge.yaml: is larger than 1 MiB":                                            "# " + strings.Repeat("long ", 1<<18),
 		"setting disk-reserve: 0: use a size from 1 byte to 1048576GiB: without a reserve, a write would break off on a full disk\n" +
-			"setting log-format: never: use auto, text or json\nsetting metadata-port: -1: use a TCP port from 0 to 65535\n" +
+			"setting log-format: never: use auto, text or json\nsetting nats-port: -2: use a TCP port from 0 to 65535, or -1\n" +
 			"setting smtp-server: ssl: use a URL such as smtp://mail.example.org:587, smtps://mail.example.org:465 or smtp+plain://127.0.0.1:25": "log-format: never\n" +
-			"smtp: {server: ssl, sender: a@b}\ndisk-reserve: 0\nmetadata-port: -1",
+			"smtp: {server: ssl, sender: a@b}\ndisk-reserve: 0\nnats-port: -2",
 		"no setting \"a\"; `ledge config` lists them\nledge.yaml: there is no setting \"b\"": "e: 1\nd: 1\nc: 1\nb: 1\na: 1",
 		`ledge.yaml: there is no setting "limit-batch"; it was removed: its value is fixed`:  "limit: {batch: 5}",
 		`ledge.yaml: there is no setting "smtp-host"; it was removed: use smtp-server`:       "smtp: {host: h}",
@@ -152,18 +157,18 @@ func TestFileOfSettingsIsChecked(t *testing.T) {
 
 func TestSecureSettings(t *testing.T) {
 	for args, says := range map[string]string{
-		"--tls-cert x --tls-key y":       "setting tls-cert: x: there is no TLS without secure",
-		"--secure --tls-cert x":          "setting tls-cert: x: tls-key is not set",
-		"--secure --tls-key x":           "setting tls-key: x: tls-cert is not set",
-		"--secure --allow-insecure":      "setting allow-insecure: true: secure is set too",
-		"--loopback viewer":              "setting loopback: viewer: without secure",
-		"--secure --loopback half":       "setting loopback: half: use secure, viewer",
-		"--secure --loopback root":       "setting loopback: root: use secure, viewer",
-		"--tls-client-ca x":              "setting tls-client-ca: x: there is no TLS",
-		"--secure --metadata-host=":      "setting metadata-host",
-		"--secure --data-host 127.0.0.1": "",
-		"--secure --loopback operator":   "",
-		"--secure --loopback=viewer":     "",
+		"--tls-cert x --tls-key y":             "setting tls-cert: x: there is no TLS without secure",
+		"--secure --tls-cert x":                "setting tls-cert: x: tls-key is not set",
+		"--secure --tls-key x":                 "setting tls-key: x: tls-cert is not set",
+		"--secure --allow-insecure":            "setting allow-insecure: true: secure is set too",
+		"--loopback viewer":                    "setting loopback: viewer: without secure",
+		"--secure --loopback half":             "setting loopback: half: use secure, viewer",
+		"--secure --loopback root":             "setting loopback: root: use secure, viewer",
+		"--tls-client-ca x":                    "setting tls-client-ca: x: there is no TLS",
+		"--secure --host=":                     "setting host",
+		"--secure --data-port 127.0.0.1:59880": "",
+		"--secure --loopback operator":         "",
+		"--secure --loopback=viewer":           "",
 	} {
 		c, source, err := loadArgs(t, strings.Fields(args)...)
 		if says != "" {
@@ -176,11 +181,11 @@ func TestSecureSettings(t *testing.T) {
 			t.Errorf("%s: %v", args, err)
 			continue
 		}
-		if host := c.Settings().Lookup("metadata-host").Value.String(); host != "0.0.0.0" || source["metadata-host"] != "secure" {
-			t.Errorf("%s: metadata-host is %s from %s", args, host, source["metadata-host"])
+		if at := c.ListenAt(services.Named(services.Metadata)); at.Host != "0.0.0.0" || at.Setting != "host" || source["host"] != "secure" {
+			t.Errorf("%s: metadata is at %v from %s", args, at, source["host"])
 		}
-		if host := c.Settings().Lookup("data-host").Value.String(); (host == "127.0.0.1") != strings.Contains(args, "data-host") {
-			t.Errorf("%s: data-host is %s", args, host)
+		if at := c.ListenAt(services.Named(services.Data)); (at.Host == "127.0.0.1") != strings.Contains(args, "data-port") || at.Port != 59880 {
+			t.Errorf("%s: data is at %v", args, at)
 		}
 	}
 }
@@ -215,9 +220,53 @@ func TestOldDefaultsAreTaken(t *testing.T) {
 	}
 }
 
+// TestPortsWithAddresses holds that a port listens at host, unless it has an address of its own, in a file and in a flag.
+func TestPortsWithAddresses(t *testing.T) {
+	const file = "host: 127.0.0.2\nmetadata-port: 1001\ndata: {port: 0.0.0.0:01002}\n" +
+		"notifications-port: \"[::1]:1003\"\ndevice-rest-port: Edge.example:0"
+	c, _, err := loadArgs(t, "--config", writeSettings(t, file), "--console-port", "127.0.0.1:9090")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]Address{
+		services.Metadata:      {"host", "127.0.0.2", "127.0.0.2", 1001},
+		services.Data:          {"data-port", "0.0.0.0:1002", "0.0.0.0", 1002},
+		services.Command:       {"host", "127.0.0.2", "127.0.0.2", 59882},
+		services.DeviceREST:    {"device-rest-port", "Edge.example:0", "Edge.example", 0},
+		services.Notifications: {"notifications-port", "[::1]:1003", "::1", 1003},
+		services.Console:       {"console-port", "127.0.0.1:9090", "127.0.0.1", 9090},
+	} {
+		if got := c.ListenAt(services.Named(name)); got != want {
+			t.Errorf("%s is at %v, want %v", name, got, want)
+		}
+	}
+	var settings []string
+	for _, one := range c.BindSettings() {
+		settings = append(settings, one.Setting+"="+one.Host)
+	}
+	want := "host=127.0.0.2 data-port=0.0.0.0 device-rest-port=Edge.example notifications-port=::1 console-port=127.0.0.1 nats-host=127.0.0.1"
+	if got := strings.Join(settings, " "); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestOldHostsAreRefused holds that a host of an earlier version ends a start if it has kept a service away from other machines.
+func TestOldHostsAreRefused(t *testing.T) {
+	for text, refused := range map[string]bool{
+		"console-host: 127.0.0.1": false, "console-host: 127.0.0.2": true, "console-host: 127.0.0.1\nsecure: true": true,
+		"console-host: 127.0.0.1\nsecure: true\nconsole-port: 127.0.0.1:9090": false,
+		"console-host: 127.0.0.1\nhost: 0.0.0.0\nallow-insecure: true":        true,
+	} {
+		_, _, err := loadArgs(t, "--config", writeSettings(t, text))
+		if refused != (err != nil && strings.Contains(err.Error(), "it was removed: use host, or console-port with an address")) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 // TestFreePortsStayAtAReload holds that a reload finds the free ports of --no-delivery, and no port of the file in their place.
 func TestFreePortsStayAtAReload(t *testing.T) {
-	c, source, err := loadArgs(t, "--config", writeSettings(t, "metadata-port: 59999"), "--data-port", "7")
+	c, source, err := loadArgs(t, "--config", writeSettings(t, "metadata-port: 59999\ncommand-port: '[::1]:59882'"), "--data-port", "7")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +275,7 @@ func TestFreePortsStayAtAReload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"metadata-port": "0", "data-port": "7"} {
+	for name, want := range map[string]string{"metadata-port": "0", "data-port": "7", "command-port": "[::1]:0"} {
 		if got := again.Settings().Lookup(name).Value.String(); got != want {
 			t.Errorf("%s is %s after a reload, want %s", name, got, want)
 		}

@@ -21,7 +21,8 @@ var oldDefaults = splitDefaults(`
 	sync=group disk-readings-reserve=256MiB hide-answers=127.0.0.0/8,::1 jwt-jwks= limit-resource-bytes=256MiB
 	loopback-role=operator name-server= outgoing-ca= readings-check-state=true secret-key-file= secret-uses= smtp-host=
 	smtp-port=587 smtp-secret-path=smtp smtp-skip-verify=false smtp-tls=mandatory strict-profile-changes=false
-	strict-profile-deletes=false tap-host=127.0.0.1 tap-port=4222 validate-units=false`)
+	metadata-host=127.0.0.1 data-host=127.0.0.1 command-host=127.0.0.1 device-rest-host=127.0.0.1
+	notifications-host=127.0.0.1 console-host=127.0.0.1 strict-profile-deletes=false tap-host=127.0.0.1 tap-port=4222 validate-units=false`)
 
 // splitDefaults splits a text of settings with their defaults, which have no space.
 func splitDefaults(text string) map[string]string {
@@ -43,6 +44,12 @@ func hadDefault(name, value string) bool {
 var replacedSettings = map[string]string{
 	"sync":                   "all changes that wait share one fsync. Leave it out",
 	"disk-readings-reserve":  "it is four times disk-reserve. Leave it out",
+	"metadata-host":          "use host, or metadata-port with an address, such as 127.0.0.1:59881",
+	"data-host":              "use host, or data-port with an address, such as 127.0.0.1:59880",
+	"command-host":           "use host, or command-port with an address, such as 127.0.0.1:59882",
+	"device-rest-host":       "use host, or device-rest-port with an address, such as 127.0.0.1:59986",
+	"notifications-host":     "use host, or notifications-port with an address, such as 127.0.0.1:59860",
+	"console-host":           "use host, or console-port with an address, such as 127.0.0.1:9090",
 	"hide-answers":           "answers of this machine are shown as a status only. Leave it out",
 	"jwt-jwks":               "the keys of jwt-issuer are found by OpenID Connect discovery. Leave it out",
 	"limit-resource-bytes":   "it is 256 MiB; give a resource the attribute maxBodyBytes for another limit",

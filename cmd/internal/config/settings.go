@@ -97,7 +97,7 @@ func (c *Config) timeVar(f *pflag.FlagSet, p *time.Duration, name string, value 
 // Default declares every setting with its check, its default and its documentation: the one place for all three. No setting is a
 // secret: GET /api/v2/config shows them.
 func Default() *Config {
-	c := &Config{listen: map[string]*listenAddress{}}
+	c := &Config{listen: map[string]*portAddress{}}
 	addDataSettings(c)
 	addAddressSettings(c)
 	addRetentionSettings(c)
@@ -142,10 +142,11 @@ func maxBytesCure(c *Config) string {
 
 func addAddressSettings(c *Config) {
 	f := c.group("Addresses")
+	c.hostVar(f, &c.Host, "host", "address of the services and of the console")
 	for _, one := range services.All {
-		at := new(listenAddress)
-		c.hostVar(f, &at.host, one.Setting+"-host", "address of "+one.About)
-		c.portVar(f, &at.port, one.Setting+"-port", one.Port, 0, "TCP port of "+one.About+"; 0 takes a free one")
+		at := &portAddress{port: one.Port}
+		about := fmt.Sprintf("TCP port of %s, also with another address than host, such as 0.0.0.0:%d; 0 takes a free one", one.About, one.Port)
+		f.Var(at, one.PortSetting(), about)
 		c.listen[one.Name] = at
 	}
 	c.hostVar(f, &c.NATSHost, "nats-host", "address of the NATS server for clients, which read everything")
