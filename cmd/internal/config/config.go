@@ -48,7 +48,6 @@ type Config struct {
 	JWTRoleClaim    string
 	LogLevel        logLevel
 	LogFormat       string
-	Pprof           bool
 
 	MaxBytes              Size
 	DiskReserve           Size
@@ -169,7 +168,7 @@ var partial = map[string][]string{
 	"resend-": {services.Notifications}, "smtp-": {services.Notifications}, "allow-binds": {services.Notifications},
 	"allow-destinations": {services.Metadata, services.Command, services.Notifications}, "deny-destinations": {services.Metadata, services.Command, services.Notifications},
 	"max-result-count": {services.Metadata, services.Data, services.Command, services.Notifications},
-	"strict-profiles":  {services.Metadata}, "units-file": {services.Metadata}, "pprof": {services.Metadata},
+	"strict-profiles":  {services.Metadata}, "units-file": {services.Metadata},
 	"samples": {services.Metadata}, "default-protocol": {services.Metadata},
 }
 

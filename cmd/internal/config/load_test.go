@@ -136,7 +136,7 @@ func TestFileOfSettingsIsChecked(t *testing.T) {
 		"line 3: a second document begins":            "secure: true\n---\nmetadata-port: 1",
 		"yaml":                                        "a: b: c",
 		`setting metadata-port: "many": is no TCP port; use a number from 0 to 65535`: "metadata-port: many",
-		`setting pprof: "perhaps": is neither true nor false; use one of them`:        "pprof: perhaps",
+		`setting samples: "perhaps": is neither true nor false; use one of them`:      "samples: perhaps",
 		"ledge.yaml: is larger than 1 MiB":                                            "# " + strings.Repeat("long ", 1<<18),
 		"setting disk-reserve: 0: use a size from 1 byte to 1048576GiB: without a reserve, a write would break off on a full disk\n" +
 			"setting log-format: never: use auto, text or json\nsetting nats-port: -2: use a TCP port from 0 to 65535, or -1\n" +

@@ -279,5 +279,4 @@ func addProgramSettings(c *Config) {
 	c.LogLevel = logLevel{new(slog.LevelVar)}
 	f.Var(c.LogLevel, "log-level", "lowest level that is logged: debug, info, warn or error. SIGHUP reloads it")
 	c.choiceVar(f, &c.LogFormat, "log-format", logging.FormatAuto, []string{logging.FormatAuto, logging.FormatText, logging.FormatJSON}, "format of the log: text, json, or auto, which is text on a terminal and json elsewhere")
-	f.BoolVar(&c.Pprof, "pprof", false, "serve Go's profiles below /debug/pprof/ of the metadata service, with --secure to administrators, otherwise to this machine")
 }

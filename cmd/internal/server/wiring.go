@@ -120,7 +120,7 @@ func (p *Server) meterOptions() metrics.Options {
 	o := metrics.Options{
 		Node: p.Node, Bus: p.bus, Readings: p.readings, Events: p.events, Payloads: p.payloads, Remover: p.Remover, Channels: p.Channels,
 		Access: p.access, Authenticator: p.authenticator.Load(),
-		Limiter: p.servers.limiter, Keeper: p.tls.keeper, Version: p.Version, Pprof: p.Config.Pprof, Now: p.Now, Logger: p.Logger,
+		Limiter: p.servers.limiter, Keeper: p.tls.keeper, Version: p.Version, Now: p.Now, Logger: p.Logger,
 	}
 	if p.tls.transport != nil {
 		o.Handshakes = p.tls.transport.Failures

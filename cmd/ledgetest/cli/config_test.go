@@ -98,7 +98,7 @@ func TestServicesShowTheirSettings(t *testing.T) {
 		name, url string
 		has, not  string
 	}{
-		{services.Metadata, p.Metadata, "metadata-port strict-profiles units-file pprof allow-destinations deny-destinations", "allow-binds device-rest-port data-port notifications-port persist-data readings-max-age"},
+		{services.Metadata, p.Metadata, "metadata-port strict-profiles units-file allow-destinations deny-destinations", "allow-binds device-rest-port data-port notifications-port persist-data readings-max-age"},
 		{services.Data, p.CoreData, "data-port persist-data readings-max-age", "metadata-port strict-profiles notifications-port"},
 		{services.DeviceREST, p.DeviceREST, "device-rest-port persist-data readings-max-age", "metadata-port notifications-max-age units-file"},
 		{services.Notifications, p.Notifications, "notifications-port notifications-max-age resend-limit smtp-server allow-binds allow-destinations deny-destinations", "metadata-port device-rest-port persist-data"},
