@@ -30,8 +30,7 @@ type Config struct {
 	listen          map[string]*portAddress // by service
 	NATSHost        string
 	NATSPort        int
-	RedisPort       int
-	MQTTPort        int
+	EdgeXBus        edgexBus // ports of the message buses that are on
 	BusMaxBytes     Size
 	HubURL          texts
 	NodeName        string

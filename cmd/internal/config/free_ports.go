@@ -11,12 +11,12 @@ import (
 // that [Config.Load] has returned.
 func TakeFreePorts(c *Config, source map[string]string) {
 	c.declared.VisitAll(func(f *pflag.Flag) {
-		if !strings.HasSuffix(f.Name, "-port") || source[f.Name] == "--"+f.Name {
+		if !strings.HasSuffix(f.Name, "-port") && f.Name != "edgex-bus" || source[f.Name] == "--"+f.Name {
 			return
 		}
 		port := "0"
-		if f.DefValue == "-1" {
-			port = f.DefValue
+		if f.Name == "edgex-bus" {
+			port = ""
 		}
 		if at, ok := f.Value.(*portAddress); ok && at.host != "" {
 			port = net.JoinHostPort(at.host, port)

@@ -22,7 +22,8 @@ var oldDefaults = splitDefaults(`
 	loopback-role=operator name-server= outgoing-ca= readings-check-state=true secret-key-file= secret-uses= smtp-host=
 	smtp-port=587 smtp-secret-path=smtp smtp-skip-verify=false smtp-tls=mandatory strict-profile-changes=false
 	metadata-host=127.0.0.1 data-host=127.0.0.1 command-host=127.0.0.1 device-rest-host=127.0.0.1
-	notifications-host=127.0.0.1 pprof=false console-host=127.0.0.1 strict-profile-deletes=false tap-host=127.0.0.1 tap-port=4222 validate-units=false`)
+	notifications-host=127.0.0.1 pprof=false redis-port=-1 mqtt-port=-1 console-host=127.0.0.1
+	strict-profile-deletes=false tap-host=127.0.0.1 tap-port=4222 validate-units=false`)
 
 // splitDefaults splits a text of settings with their defaults, which have no space.
 func splitDefaults(text string) map[string]string {
@@ -54,6 +55,8 @@ var replacedSettings = map[string]string{
 	"jwt-jwks":               "the keys of jwt-issuer are found by OpenID Connect discovery. Leave it out",
 	"limit-resource-bytes":   "it is 256 MiB; give a resource the attribute maxBodyBytes for another limit",
 	"loopback-role":          "use loopback with the role, such as loopback=operator",
+	"mqtt-port":              "use edgex-bus, such as mqtt:1883",
+	"redis-port":             "use edgex-bus, such as redis:6379",
 	"name-server":            "the name servers of this machine are used. Leave it out",
 	"outgoing-ca":            "use the environment variable SSL_CERT_DIR on Linux, or the certificate store of the system",
 	"pprof":                  "Go's profiles are at admin.sock in the data folder, see docs/monitoring.md. Leave it out",

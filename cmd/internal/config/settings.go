@@ -151,8 +151,14 @@ func addAddressSettings(c *Config) {
 	}
 	c.hostVar(f, &c.NATSHost, "nats-host", "address of the NATS server for clients, which read everything")
 	c.portVar(f, &c.NATSPort, "nats-port", 4222, -1, "TCP port of the NATS server for clients; 0 takes a free one, -1 turns it off")
-	addMessagePort(c, f, &c.RedisPort, "redis-port", "Redis Pub/Sub, such as 6379")
-	addMessagePort(c, f, &c.MQTTPort, "mqtt-port", "MQTT, such as 1883")
+	f.Var(&c.EdgeXBus, "edgex-bus",
+		"comma-separated message buses for EdgeX services at nats-host: redis, mqtt, each with its port unless it is 6379 or 1883, such as redis:6380")
+	c.mustBe("edgex-bus", func() string {
+		if len(c.EdgeXBus) > 0 && c.NATSPort < 0 {
+			return "its messages go to the NATS server: set nats-port too"
+		}
+		return ""
+	})
 	f.Var(newTexts(&c.HubURL, checkHub, ""), "hub-url", "comma-separated leafnode URLs of a NATS cluster that reads the copies, with this node's name as the user, such as tls://edge-1@hub.example:7422")
 	c.mustBe("hub-url", func() string { return hubCure(c) })
 	f.StringVar(&c.NodeName, "node-name", "",
