@@ -71,7 +71,7 @@ type Config struct {
 	AllowBinds                          guard.Rules
 	ResendLimit                         int
 	ResendInterval                      time.Duration
-	SMTPServer, SMTPSender              string
+	SMTPServer                          string
 
 	file     string         // that the settings were read from
 	unused   []string       // removed settings in the file that have their old defaults

@@ -64,9 +64,9 @@ func TestSettingsAreRefused(t *testing.T) {
 		"short age":                {[]string{"--events-max-age", "1m"}, "setting events-max-age: 1m: use 0, or 1h or more"},
 		"unknown word":             {[]string{"--log-format", "xml"}, "setting log-format: xml: use auto, text or json"},
 		"open loopback":            {[]string{"--secure", "--loopback", "open"}, "setting loopback: open: use loopback=operator"},
-		"no sender":                {[]string{"--smtp-server", "smtp://mail.example.org"}, `setting smtp-sender: "": is no address; write it as ledge@example.org`},
-		"unknown encryption":       {[]string{"--smtp-server", "ssl://mail.example.org", "--smtp-sender", "a@b"}, "setting smtp-server: ssl://mail.example.org: use"},
-		"login in a URL":           {[]string{"--smtp-server", "smtp://me:hidden@mail.example.org", "--smtp-sender", "a@b"}, "smtp-server: smtp://me:xxxxx@mail.example.org: leave out the login"},
+		"no sender":                {[]string{"--smtp-server", "smtp://mail.example.org"}, `setting smtp-server: smtp://mail.example.org: from "" is no address; add`},
+		"unknown encryption":       {[]string{"--smtp-server", "ssl://mail.example.org"}, "setting smtp-server: ssl://mail.example.org: use"},
+		"login in a URL":           {[]string{"--smtp-server", "smtp://me:hidden@mail.example.org"}, "smtp-server: smtp://me:xxxxx@mail.example.org: leave out the login"},
 		"wrong network":            {[]string{"--deny-destinations", "10.0.0.0/33"}, `--deny-destinations: "10.0.0.0/33": `},
 		"file that is not there":   {[]string{"--config", "/no/such/file"}, "configuration file: open /no/such/file: no such file"},
 		"setting that was never":   {[]string{"--config", writeSettings(t, "retain: 1")}, `there is no setting "retain"`},
@@ -140,8 +140,8 @@ func TestFileOfSettingsIsChecked(t *testing.T) {
 		"ledge.yaml: is larger than 1 MiB":                                            "# " + strings.Repeat("long ", 1<<18),
 		"setting disk-reserve: 0: use a size from 1 byte to 1048576GiB: without a reserve, a write would break off on a full disk\n" +
 			"setting log-format: never: use auto, text or json\nsetting nats-port: -2: use a TCP port from 0 to 65535, or -1\n" +
-			"setting smtp-server: ssl: use a URL such as smtp://mail.example.org:587, smtps://mail.example.org:465 or smtp+plain://127.0.0.1:25": "log-format: never\n" +
-			"smtp: {server: ssl, sender: a@b}\ndisk-reserve: 0\nnats-port: -2",
+			"setting smtp-server: ssl: use a URL such as smtp://mail.example.org:587?from=ledge@example.org": "log-format: never\n" +
+			"smtp: {server: ssl}\ndisk-reserve: 0\nnats-port: -2",
 		"no setting \"a\"; `ledge config` lists them\nledge.yaml: there is no setting \"b\"": "e: 1\nd: 1\nc: 1\nb: 1\na: 1",
 		`ledge.yaml: there is no setting "limit-batch"; it was removed: its value is fixed`:  "limit: {batch: 5}",
 		`ledge.yaml: there is no setting "smtp-host"; it was removed: use smtp-server`:       "smtp: {host: h}",

@@ -20,7 +20,7 @@ var oldDefaults = splitDefaults(`
 
 	sync=group disk-readings-reserve=256MiB hide-answers=127.0.0.0/8,::1 jwt-jwks= limit-resource-bytes=256MiB
 	loopback-role=operator name-server= outgoing-ca= readings-check-state=true secret-key-file= secret-uses= smtp-host=
-	smtp-port=587 smtp-secret-path=smtp smtp-skip-verify=false smtp-tls=mandatory strict-profile-changes=false
+	smtp-port=587 smtp-sender= smtp-secret-path=smtp smtp-skip-verify=false smtp-tls=mandatory strict-profile-changes=false
 	metadata-host=127.0.0.1 data-host=127.0.0.1 command-host=127.0.0.1 device-rest-host=127.0.0.1
 	notifications-host=127.0.0.1 pprof=false redis-port=-1 mqtt-port=-1 console-host=127.0.0.1
 	strict-profile-deletes=false tap-host=127.0.0.1 tap-port=4222 validate-units=false`)
@@ -63,9 +63,10 @@ var replacedSettings = map[string]string{
 	"readings-check-state":   "values for LOCKED devices and for write-only resources are always refused. Leave it out",
 	"secret-key-file":        "name the file ledge-secret-key and put it into the folder $CREDENTIALS_DIRECTORY",
 	"secret-uses":            "post the secret again with allowedUses",
-	"smtp-host":              "use smtp-server, such as smtp://mail.example.org:587",
-	"smtp-port":              "use smtp-server, such as smtp://mail.example.org:587",
+	"smtp-host":              "use smtp-server, such as smtp://mail.example.org:587?from=ledge@example.org",
+	"smtp-port":              "use smtp-server, such as smtp://mail.example.org:587?from=ledge@example.org",
 	"smtp-secret-path":       "the login is the secret smtp, and without that secret there is no login. Leave it out",
+	"smtp-sender":            "use the parameter from of smtp-server, such as smtp://mail.example.org:587?from=ledge@example.org",
 	"smtp-skip-verify":       "trust the CA of the mail server instead, with SSL_CERT_DIR on Linux",
 	"smtp-subject":           "it says what happened. Leave it out",
 	"smtp-tls":               "use the scheme of smtp-server: smtp, smtps or smtp+plain",

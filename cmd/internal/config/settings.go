@@ -243,17 +243,10 @@ func addSecureSettings(c *Config) {
 
 func addDeliverySettings(c *Config) {
 	f := c.group("Notifications and callbacks")
-	f.StringVar(&c.SMTPServer, "smtp-server", "", "mail server, such as smtp://mail.example.org:587 (STARTTLS), smtps://mail.example.org:465 (TLS) or smtp+plain://127.0.0.1:25 (neither TLS nor login)")
+	f.StringVar(&c.SMTPServer, "smtp-server", "", "mail server and sender, such as smtp://mail.example.org:587?from=ledge@example.org (STARTTLS). Other schemes are smtps (TLS) and smtp+plain (neither TLS nor login)")
 	c.mustBe("smtp-server", func() string {
 		_, err := mail.ParseServer(c.SMTPServer)
 		return textOf(err)
-	})
-	f.StringVar(&c.SMTPSender, "smtp-sender", "", "sender address of e-mail, such as ledge@example.org; required with smtp-server")
-	c.mustBe("smtp-sender", func() string {
-		if c.SMTPServer == "" {
-			return ""
-		}
-		return textOf(mail.CheckSender(c.SMTPSender))
 	})
 	c.numberVar(f, &c.ResendLimit, "resend-limit", 20, 0, domain.MaxTries-1, "how often an undelivered notification is sent again, for subscriptions with neither resendLimit nor resendInterval")
 	c.timeVar(f, &c.ResendInterval, "resend-interval", time.Second, "time before the first resend, for the same subscriptions; it doubles from try to try, up to 10 minutes")
