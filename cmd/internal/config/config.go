@@ -51,7 +51,6 @@ type Config struct {
 	MaxBytes              Size
 	DiskReserve           Size
 	EventsMaxBytes        Size
-	EventsMaxAge          time.Duration
 	ArchiveDir            string
 	NotificationsMaxBytes Size
 	NotificationsMaxAge   time.Duration
@@ -123,7 +122,7 @@ func checkStrict(text string) error {
 // Strict reports whether the setting strict-profiles has a value.
 func (c *Config) Strict(value string) bool { return slices.Contains(c.StrictProfiles.List, value) }
 
-// leastEvents is the least events-max-bytes: two block files of the log.
+// leastEvents is the least share of max-bytes for events-max-bytes: two block files of the log.
 const leastEvents = 16 << 20
 
 // mostDiskReserve lets four times the reserve fit into an int64.

@@ -22,7 +22,7 @@ var oldDefaults = splitDefaults(`
 	loopback-role=operator name-server= outgoing-ca= readings-check-state=true secret-key-file= secret-uses= smtp-host=
 	smtp-port=587 smtp-sender= smtp-secret-path=smtp smtp-skip-verify=false smtp-tls=mandatory strict-profile-changes=false
 	metadata-host=127.0.0.1 data-host=127.0.0.1 command-host=127.0.0.1 device-rest-host=127.0.0.1
-	notifications-host=127.0.0.1 pprof=false redis-port=-1 mqtt-port=-1 console-host=127.0.0.1
+	notifications-host=127.0.0.1 pprof=false events-max-age=0s redis-port=-1 mqtt-port=-1 console-host=127.0.0.1
 	strict-profile-deletes=false tap-host=127.0.0.1 tap-port=4222 validate-units=false`)
 
 // splitDefaults splits a text of settings with their defaults, which have no space.
@@ -51,6 +51,7 @@ var replacedSettings = map[string]string{
 	"device-rest-host":       "use host, or device-rest-port with an address, such as 127.0.0.1:59986",
 	"notifications-host":     "use host, or notifications-port with an address, such as 127.0.0.1:59860",
 	"console-host":           "use host, or console-port with an address, such as 127.0.0.1:9090",
+	"events-max-age":         "changes are archived by size: use events-max-bytes or max-bytes",
 	"hide-answers":           "answers of this machine are shown as a status only. Leave it out",
 	"jwt-jwks":               "the keys of jwt-issuer are found by OpenID Connect discovery. Leave it out",
 	"limit-resource-bytes":   "it is 256 MiB; give a resource the attribute maxBodyBytes for another limit",

@@ -190,20 +190,7 @@ func addRetentionSettings(c *Config) {
 	})
 	f.Var(newSize(&c.NotificationsMaxBytes, 1<<30), "notifications-max-bytes", "size at which the oldest notifications are removed; 0 for no limit")
 	c.timeVar(f, &c.NotificationsMaxAge, "notifications-max-age", 0, "age since the last change at which notifications are removed; 0 keeps them")
-	f.Var(newSize(&c.EventsMaxBytes, 0), "events-max-bytes", "size at which the oldest changes move from the log to an archive, 16MiB or more; 0 archives none by size")
-	c.mustBe("events-max-bytes", func() string {
-		if c.EventsMaxBytes > 0 && c.EventsMaxBytes < leastEvents {
-			return "use 0, or 16MiB or more: the log is archived in files of 8 MiB"
-		}
-		return ""
-	})
-	f.Var(newDuration(&c.EventsMaxAge, 0), "events-max-age", "age at which changes move from the log to an archive, 1h or more; 0 archives none by age")
-	c.mustBe("events-max-age", func() string {
-		if c.EventsMaxAge != 0 && c.EventsMaxAge < time.Hour {
-			return "use 0, or 1h or more"
-		}
-		return ""
-	})
+	f.Var(newSize(&c.EventsMaxBytes, 0), "events-max-bytes", "size at which the oldest changes move from the log to an archive, in files of 8 MiB; 0 archives none")
 	f.StringVar(&c.ArchiveDir, "archive-dir", "", "folder of the archives, whose changes stay readable and are never removed. Default: archive in the data folder")
 }
 

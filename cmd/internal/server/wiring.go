@@ -30,8 +30,7 @@ func removalOptions(c, inForce *config.Config) retention.Options {
 	return retention.Options{
 		Rules: inForce.ReadingsRetention, ReadingsMaxBytes: inForce.ReadingsMaxBytes, ReadingsMaxAge: inForce.ReadingsMaxAge,
 		NotificationsMaxBytes: inForce.NotificationsMaxBytes, NotificationsMaxAge: inForce.NotificationsMaxAge,
-		EventsMaxBytes: c.EventsMaxBytes, EventsMaxAge: c.EventsMaxAge,
-		ReserveBytes: int64(c.DiskReserve), Paths: c.Paths(),
+		EventsMaxBytes: c.EventsMaxBytes, ReserveBytes: int64(c.DiskReserve), Paths: c.Paths(),
 	}
 }
 

@@ -119,7 +119,7 @@ func TestConfigurationOrder(t *testing.T) {
 func TestDocumented(t *testing.T) {
 	out, _, _ := ledgetest.Run(t, "config")
 	settings := regexp.MustCompile(`(?m)^# (.*)\n# default .*; LEDGE_`).FindAllStringSubmatch(out, -1)
-	if want := 46 + len(services.All); len(settings) != want { // each service has a port
+	if want := 45 + len(services.All); len(settings) != want { // each service has a port
 		t.Errorf("there are %d settings, want %d; a setting needs an operator who would change it", len(settings), want)
 	}
 	for _, one := range settings {

@@ -143,12 +143,12 @@ func TestConfigCheck(t *testing.T) {
 	t.Setenv("CREDENTIALS_DIRECTORY", filepath.Dir(key))
 	t.Setenv("LEDGE_MAX_RESULT_COUNT", "many")
 	file := ledgetest.MustWriteFile(t, "ledge.yaml", "log-format: xml\nretain: 1\ntap: [[1]]\nlog-format: text\nsmtp: {host: h}\nnotifications-port: 0.0.0.0:59860")
-	args := []string{"config", "check", "--config", file, "--data-dir", dir, "--metadata-port", "x", "--disk-reserve", "10GB", "--events-max-age", "1m", "--units-file", units}
+	args := []string{"config", "check", "--config", file, "--data-dir", dir, "--metadata-port", "x", "--disk-reserve", "10GB", "--readings-max-age", "-1m", "--units-file", units}
 	out, stderr, code := ledgetest.Run(t, args...)
 	for _, want := range []string{
 		`--metadata-port: "x": is no TCP port`, `--disk-reserve: "10GB": is no size`, `LEDGE_MAX_RESULT_COUNT: setting max-result-count: "many": is no whole number`,
 		"line 4: log-format is there twice", "line 3: tap must be a list of single values", `there is no setting "retain"`,
-		`there is no setting "smtp-host"; it was removed`, "setting log-format: xml: use auto, text or json", "setting events-max-age: 1m: use 0, or 1h or more",
+		`there is no setting "smtp-host"; it was removed`, "setting log-format: xml: use auto, text or json", "setting readings-max-age: -1m: use a time of 0 or more",
 		"setting units-file: " + units, "credential ledge-secret-key: ", "setting notifications-port: 0.0.0.0 can be reached from other machines",
 	} {
 		if !strings.Contains(stderr, want) {
@@ -175,7 +175,7 @@ func TestConfigCheck(t *testing.T) {
 	wants := []string{
 		"metadata-port|x|--metadata-port", "disk-reserve|10GB|--disk-reserve", "max-result-count|many|LEDGE_MAX_RESULT_COUNT",
 		"log-format||" + file, "tap||" + file, "retain|1|" + file, "smtp-host|h|" + file, "log-format|xml|" + file,
-		"events-max-age|1m|--events-max-age", "units-file|" + units + "|--units-file", "||", "notifications-port|0.0.0.0:59860|" + file,
+		"readings-max-age|-1m|--readings-max-age", "units-file|" + units + "|--units-file", "||", "notifications-port|0.0.0.0:59860|" + file,
 	}
 	if got := slices.Sorted(maps.Keys(faults)); !slices.Equal(got, slices.Sorted(slices.Values(wants))) {
 		t.Errorf("got %q\nwant %q", got, wants)
