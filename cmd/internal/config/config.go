@@ -46,7 +46,6 @@ type Config struct {
 	JWTAudience     string
 	JWTRoleClaim    string
 	LogLevel        logLevel
-	LogFormat       string
 
 	MaxBytes              Size
 	DiskReserve           Size
@@ -80,8 +79,8 @@ type Config struct {
 	checks   []settingCheck // of the settings whose type alone does not check them
 }
 
-// NewLogger returns a logger to w with the level and the format of the settings.
-func (c *Config) NewLogger(w io.Writer) *slog.Logger { return logging.New(w, c.LogLevel, c.LogFormat) }
+// NewLogger returns a logger to w with the level of the settings.
+func (c *Config) NewLogger(w io.Writer) *slog.Logger { return logging.New(w, c.LogLevel) }
 
 // logLevel is the setting log-level. It may change while the program logs.
 type logLevel struct{ *slog.LevelVar }

@@ -61,7 +61,7 @@ func TestSettingsAreRefused(t *testing.T) {
 		"limit of nothing":         {[]string{"--max-result-count", "0"}, "setting max-result-count: 0: use a number from 1 to 65536"},
 		"no reserve":               {[]string{"--disk-reserve", "0"}, "setting disk-reserve: 0: use a size from 1 byte"},
 		"negative age":             {[]string{"--readings-max-age", "-1h"}, "setting readings-max-age: -1h: use a time of 0 or more"},
-		"unknown word":             {[]string{"--log-format", "xml"}, "setting log-format: xml: use auto, text or json"},
+		"unknown word":             {[]string{"--edgex-version", "3"}, "setting edgex-version: 3: use 2.3 or 4"},
 		"open loopback":            {[]string{"--secure", "--loopback", "open"}, "setting loopback: open: use loopback=operator"},
 		"no sender":                {[]string{"--smtp-server", "smtp://mail.example.org"}, `setting smtp-server: smtp://mail.example.org: from "" is no address; add`},
 		"unknown encryption":       {[]string{"--smtp-server", "ssl://mail.example.org"}, "setting smtp-server: ssl://mail.example.org: use"},
@@ -70,7 +70,7 @@ func TestSettingsAreRefused(t *testing.T) {
 		"file that is not there":   {[]string{"--config", "/no/such/file"}, "configuration file: open /no/such/file: no such file"},
 		"setting that was never":   {[]string{"--config", writeSettings(t, "retain: 1")}, `there is no setting "retain"`},
 		"setting that was removed": {[]string{"--config", writeSettings(t, "smtp: {host: h}")}, `there is no setting "smtp-host"; it was removed`},
-		"setting twice":            {[]string{"--config", writeSettings(t, "log-format: text\nlog-format: json")}, "line 2: log-format is there twice"},
+		"setting twice":            {[]string{"--config", writeSettings(t, "log-level: info\nlog-level: warn")}, "line 2: log-level is there twice"},
 		"list of lists":            {[]string{"--config", writeSettings(t, "tap: [[1]]")}, "line 1: tap must be a list of single values"},
 	} {
 		_, _, err := loadArgs(t, tt.args...)
@@ -138,8 +138,8 @@ func TestFileOfSettingsIsChecked(t *testing.T) {
 		`setting samples: "perhaps": is neither true nor false; use one of them`:      "samples: perhaps",
 		"ledge.yaml: is larger than 1 MiB":                                            "# " + strings.Repeat("long ", 1<<18),
 		"setting disk-reserve: 0: use a size from 1 byte to 1048576GiB: without a reserve, a write would break off on a full disk\n" +
-			"setting log-format: never: use auto, text or json\nsetting nats-port: -2: use a TCP port from 0 to 65535, or -1\n" +
-			"setting smtp-server: ssl: use a URL such as smtp://mail.example.org:587?from=ledge@example.org": "log-format: never\n" +
+			"setting edgex-version: never: use 2.3 or 4\nsetting nats-port: -2: use a TCP port from 0 to 65535, or -1\n" +
+			"setting smtp-server: ssl: use a URL such as smtp://mail.example.org:587?from=ledge@example.org": "edgex-version: never\n" +
 			"smtp: {server: ssl}\ndisk-reserve: 0\nnats-port: -2",
 		"no setting \"a\"; `ledge config` lists them\nledge.yaml: there is no setting \"b\"": "e: 1\nd: 1\nc: 1\nb: 1\na: 1",
 		`ledge.yaml: there is no setting "limit-batch"; it was removed: its value is fixed`:  "limit: {batch: 5}",

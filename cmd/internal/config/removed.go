@@ -22,7 +22,7 @@ var oldDefaults = splitDefaults(`
 	loopback-role=operator name-server= outgoing-ca= readings-check-state=true secret-key-file= secret-uses= smtp-host=
 	smtp-port=587 smtp-sender= smtp-secret-path=smtp smtp-skip-verify=false smtp-tls=mandatory strict-profile-changes=false
 	metadata-host=127.0.0.1 data-host=127.0.0.1 command-host=127.0.0.1 device-rest-host=127.0.0.1
-	notifications-host=127.0.0.1 pprof=false events-max-age=0s redis-port=-1 mqtt-port=-1 console-host=127.0.0.1
+	notifications-host=127.0.0.1 pprof=false log-format=auto events-max-age=0s redis-port=-1 mqtt-port=-1 console-host=127.0.0.1
 	strict-profile-deletes=false tap-host=127.0.0.1 tap-port=4222 validate-units=false`)
 
 // splitDefaults splits a text of settings with their defaults, which have no space.
@@ -55,6 +55,7 @@ var replacedSettings = map[string]string{
 	"hide-answers":           "answers of this machine are shown as a status only. Leave it out",
 	"jwt-jwks":               "the keys of jwt-issuer are found by OpenID Connect discovery. Leave it out",
 	"limit-resource-bytes":   "it is 256 MiB; give a resource the attribute maxBodyBytes for another limit",
+	"log-format":             "the log is text on a terminal and in the journal of systemd, and JSON elsewhere. Leave it out",
 	"loopback-role":          "use loopback with the role, such as loopback=operator",
 	"mqtt-port":              "use edgex-bus, such as mqtt:1883",
 	"redis-port":             "use edgex-bus, such as redis:6379",

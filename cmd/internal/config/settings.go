@@ -11,7 +11,6 @@ import (
 
 	"ledge/bridge/guard"
 	"ledge/bridge/mail"
-	"ledge/cmd/internal/logging"
 	"ledge/cmd/internal/services"
 	"ledge/domain"
 	"ledge/handlers/web"
@@ -264,5 +263,4 @@ func addProgramSettings(c *Config) {
 	f := c.group("Log of the program")
 	c.LogLevel = logLevel{new(slog.LevelVar)}
 	f.Var(c.LogLevel, "log-level", "lowest level that is logged: debug, info, warn or error. SIGHUP reloads it")
-	c.choiceVar(f, &c.LogFormat, "log-format", logging.FormatAuto, []string{logging.FormatAuto, logging.FormatText, logging.FormatJSON}, "format of the log: text, json, or auto, which is text on a terminal and json elsewhere")
 }

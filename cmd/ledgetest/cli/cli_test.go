@@ -119,8 +119,8 @@ func TestConfigurationOrder(t *testing.T) {
 func TestDocumented(t *testing.T) {
 	out, _, _ := ledgetest.Run(t, "config")
 	settings := regexp.MustCompile(`(?m)^# (.*)\n# default .*; LEDGE_`).FindAllStringSubmatch(out, -1)
-	if want := 45 + len(services.All); len(settings) != want { // each service has a port
-		t.Errorf("there are %d settings, want %d; a setting needs an operator who would change it", len(settings), want)
+	if n := len(settings); n == 0 || n > 50 {
+		t.Errorf("there are %d settings, and at most 50 are allowed; a setting needs an operator who would change it", n)
 	}
 	for _, one := range settings {
 		if n := len(strings.Fields(one[1])); n < 4 || n > 25 {
