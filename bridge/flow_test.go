@@ -329,14 +329,11 @@ func TestEndpointThatComesBack(t *testing.T) {
 // An e-mail that some recipients do not have yet goes to these alone. What is refused for one of them for good is not delivered.
 func TestMailGoesAgainToTheOthers(t *testing.T) {
 	server := mailtest.Start(t, "plain")
-	at, err := mail.ParseServer(fmt.Sprintf("smtp+plain://127.0.0.1:%d", server.Port))
+	at, err := mail.ParseServer(fmt.Sprintf("smtp+plain://127.0.0.1:%d?from=ledge@example.org", server.Port))
 	if err != nil {
 		t.Fatal(err)
 	}
-	sender, err := mail.New(mail.Options{Dial: guard.New(guard.Options{}).DialContext, Server: at, Sender: "ledge@example.org"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sender := mail.New(mail.Options{Dial: guard.New(guard.Options{}).DialContext, Server: at})
 	n := mustNode(t)
 	n.mail = func(ctx context.Context, t domain.Transmission, note domain.Notification) (string, error) {
 		to := t.Channel.Recipients

@@ -463,7 +463,7 @@ func TestRolesAreDocumented(t *testing.T) {
 	services := []string{"core-metadata", "core-data", "core-command", "device-rest", "support-notifications"}
 	all := allServices(secure)
 	for _, service := range services {
-		for _, route := range append(all[service].Routes(), handlers.Metrics, head, handlers.Profiles) {
+		for _, route := range append(all[service].Routes(), handlers.Metrics, head) {
 			if right, ok := rights[route.String()]; ok && right != route.Right {
 				t.Errorf("%s needs the right %s of %s, and %s elsewhere", route, route.Right, service, right)
 			}

@@ -16,6 +16,9 @@ const (
 	AnyRole domain.Right = "login"  // any role
 )
 
+// Metrics is the route of each port beside those of its service. The right for HEAD is that for GET.
+var Metrics = Route{Method: "GET", Path: "/metrics", Right: domain.MayRead}
+
 // Route is a row of a table of routes: what is served at a path, and who may ask for it.
 type Route struct {
 	Method string

@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"sort"
-	"time"
 
 	"ledge/store/natsblock"
 )
@@ -75,18 +74,17 @@ func (l *logFiles) boundary(upTo uint64) (uint64, error) {
 	return 0, nil
 }
 
-// BlockEnd is the end of a block file that is full. At is when its last event was stored.
+// BlockEnd is the end of a block file that is full: the sequence of its last event, and its size in bytes.
 type BlockEnd struct {
 	Last  uint64
 	Bytes int64
-	At    time.Time
 }
 
 // BlockEnds returns where the block files end that are full: there a stretch of the log may be closed.
 func (l *logFiles) BlockEnds() (list []BlockEnd) {
 	l.noteFull()
 	for _, s := range l.manifest.segments() {
-		list = append(list, BlockEnd{s.Last, s.Bytes, s.At})
+		list = append(list, BlockEnd{s.Last, s.Bytes})
 	}
 	return list
 }

@@ -30,7 +30,7 @@ func (s *Sender) compose(t Target, m outward.Message) (*gomail.Msg, error) {
 	if err != nil {
 		return nil, err
 	}
-	from := *s.from
+	from := s.o.Server.from
 	if m.Sender != "" {
 		from.Name = m.Sender
 	}

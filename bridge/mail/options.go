@@ -4,9 +4,12 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"maps"
 	"net/mail"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	gomail "github.com/wneessen/go-mail"
@@ -36,10 +39,11 @@ const (
 	SecretPath = "smtp"
 )
 
-// Server is a mail server. The zero Server is none.
+// Server is a mail server, with the address that e-mail is from. The zero Server is none.
 type Server struct {
 	scheme, Host string
 	Port         int
+	from         mail.Address
 }
 
 // LogsIn reports whether the login is used. A connection without TLS would show it.
@@ -52,15 +56,19 @@ func ParseServer(text string) (Server, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || ports[u.Scheme] == 0 || u.Hostname() == "" {
-		return Server{}, errors.New("use a URL such as smtp://mail.example.org:587, smtps://mail.example.org:465 or smtp+plain://127.0.0.1:25")
+		return Server{}, errors.New("use a URL such as smtp://mail.example.org:587?from=ledge@example.org, with the scheme smtp, smtps or smtp+plain")
 	}
 	if u.User != nil {
 		return Server{}, errors.New("leave out the login; post it to /api/v2/secret of the notifications service, at the path " + SecretPath)
 	}
-	if u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" {
-		return Server{}, errors.New("leave out what follows the port")
+	if u.Path != "" && u.Path != "/" || u.Fragment != "" {
+		return Server{}, errors.New("leave out what follows the port, but for ?from=")
 	}
-	s := Server{u.Scheme, u.Hostname(), ports[u.Scheme]}
+	from, err := parseFrom(u.RawQuery)
+	if err != nil {
+		return Server{}, err
+	}
+	s := Server{u.Scheme, u.Hostname(), ports[u.Scheme], from}
 	if u.Port() != "" {
 		if s.Port, err = strconv.Atoi(u.Port()); err != nil || s.Port < 1 || s.Port > 65535 {
 			return Server{}, errors.New("use a TCP port from 1 to 65535")
@@ -69,22 +77,33 @@ func ParseServer(text string) (Server, error) {
 	return s, nil
 }
 
-// CheckSender returns how to cure the address that e-mail is from.
-func CheckSender(text string) error {
-	if _, err := mail.ParseAddress(text); err != nil {
-		return errors.New("is no address; write it as ledge@example.org")
+// parseFrom returns the address that e-mail is from, the only parameter of the URL of a mail server.
+func parseFrom(query string) (mail.Address, error) {
+	parameters, err := url.ParseQuery(strings.ReplaceAll(query, "+", "%2B")) // a plus is a part of an address
+	if err != nil {
+		return mail.Address{}, errors.New("write what follows ? as from=ledge@example.org")
 	}
-	return nil
+	for _, name := range slices.Sorted(maps.Keys(parameters)) {
+		if name != "from" {
+			return mail.Address{}, fmt.Errorf("leave out the parameter %q; only from is known", name)
+		}
+	}
+	if len(parameters["from"]) > 1 {
+		return mail.Address{}, errors.New("the parameter from is there twice; leave one out")
+	}
+	from, err := mail.ParseAddress(parameters.Get("from"))
+	if err != nil {
+		return mail.Address{}, fmt.Errorf("from %q is no address; add the sender of e-mail, such as ?from=ledge@example.org", parameters.Get("from"))
+	}
+	return *from, nil
 }
 
 // Options configure a [Sender].
 type Options struct {
 	// Dial connects; it is required.
 	Dial outward.Dial
-	// Server is the server (setting smtp-server). Without one nothing can be sent.
+	// Server is the server (setting smtp-server). Without one nothing can be sent. The name before its address is the notification's sender.
 	Server Server
-	// Sender is the address that messages are from (setting smtp-sender). The name before it is the notification's sender.
-	Sender string
 	// Roots are the authorities to trust; nil for the system's.
 	Roots *x509.CertPool
 	// Secrets have username and password at SecretPath. Without such a secret, or with an empty password, there is no login.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/mail"
 	"net/textproto"
 	"strings"
 	"time"
@@ -19,26 +18,18 @@ import (
 
 // Sender sends e-mail, with a connection for each message. Send may be called from several goroutines.
 type Sender struct {
-	o    Options
-	from *mail.Address
+	o Options
 }
 
-// New returns a Sender, or an error that names the setting that is wrong.
-func New(o Options) (*Sender, error) {
-	var from *mail.Address
-	if o.Server.Host != "" {
-		var err error
-		if from, err = mail.ParseAddress(o.Sender); err != nil {
-			return nil, fmt.Errorf("setting smtp-sender: %q: %w", o.Sender, CheckSender(o.Sender))
-		}
-	}
+// New returns a Sender.
+func New(o Options) *Sender {
 	if o.Timeout <= 0 {
 		o.Timeout = 10 * time.Second
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Sender{o, from}, nil
+	return &Sender{o}
 }
 
 // Send sends m to the recipients and returns what the server answered. The error is nil where all of them get it.

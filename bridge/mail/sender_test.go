@@ -46,7 +46,7 @@ func mustServer(t *testing.T, mode string, account ...string) *server {
 
 // at is the server as a scheme reaches it.
 func (s *server) at(scheme string) Server {
-	return mustParse(s.t, fmt.Sprintf("%s://127.0.0.1:%d", scheme, s.Port))
+	return mustParse(s.t, fmt.Sprintf("%s://127.0.0.1:%d?from=ledge@example.org", scheme, s.Port))
 }
 
 func mustParse(t *testing.T, text string) Server {
@@ -62,17 +62,13 @@ func mustParse(t *testing.T, text string) Server {
 func (s *server) sender(change func(*Options)) *Sender {
 	s.t.Helper()
 	o := Options{
-		Dial: guard.New(guard.Options{}).DialContext, Server: s.at("smtp+plain"), Sender: "ledge@example.org",
+		Dial: guard.New(guard.Options{}).DialContext, Server: s.at("smtp+plain"),
 		Roots: s.Roots, Now: func() time.Time { return time.Date(2026, 11, 21, 7, 42, 5, 0, time.UTC) },
 	}
 	if change != nil {
 		change(&o)
 	}
-	sender, err := New(o)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return sender
+	return New(o)
 }
 
 func to(recipients ...string) Target { return Target{Recipients: recipients} }
@@ -309,7 +305,7 @@ func TestTimeouts(t *testing.T) {
 	}
 	defer silent.Close()
 	sender := s.sender(func(o *Options) {
-		o.Server, o.Timeout = mustParse(t, "smtp+plain://"+silent.Addr().String()), 50*time.Millisecond
+		o.Server, o.Timeout = mustParse(t, "smtp+plain://"+silent.Addr().String()+"?from=a@b"), 50*time.Millisecond
 	})
 	if _, err := sender.Send(context.Background(), to("a@example.org"), message); err == nil || outward.Permanent(err) {
 		t.Errorf("silent: got %v", err)
@@ -321,23 +317,14 @@ func TestTimeouts(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	fine := Options{Dial: guard.New(guard.Options{Deny: guard.MustRules("127.0.0.0/8")}).DialContext, Server: mustParse(t, "smtp+plain://127.0.0.1"), Sender: "a@b"}
-	o := fine
-	o.Sender = ""
-	if _, err := New(o); err == nil || !strings.HasPrefix(err.Error(), `setting smtp-sender: "": is no address`) {
-		t.Errorf("got %v", err)
-	}
+	fine := Options{Dial: guard.New(guard.Options{Deny: guard.MustRules("127.0.0.0/8")}).DialContext, Server: mustParse(t, "smtp+plain://127.0.0.1?from=a@b")}
 	for want, change := range map[string]func(*Options){
-		"there is no mail server; name one in the setting smtp-server": func(o *Options) { o.Server, o.Sender = Server{}, "" },
+		"there is no mail server; name one in the setting smtp-server": func(o *Options) { o.Server = Server{} },
 		"deny-destinations": func(*Options) {},
 	} {
 		o := fine
 		change(&o)
-		s, err := New(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Send(context.Background(), to("a@b.c"), message); !outward.Permanent(err) || !strings.Contains(err.Error(), want) {
+		if _, err := New(o).Send(context.Background(), to("a@b.c"), message); !outward.Permanent(err) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
@@ -345,8 +332,11 @@ func TestOptions(t *testing.T) {
 
 func TestParseServer(t *testing.T) {
 	for text, want := range map[string]Server{
-		"": {}, "smtp://mail.example.org": {startTLS, "mail.example.org", 587}, "smtp://mail.example.org:2525/": {startTLS, "mail.example.org", 2525},
-		"smtps://[2001:db8::1]": {implicit, "2001:db8::1", 465}, "smtp+plain://127.0.0.1": {plain, "127.0.0.1", 25}, "SMTPS://h:1": {implicit, "h", 1},
+		"smtp://mail.example.org?from=a@b":       {startTLS, "mail.example.org", 587, mail.Address{Address: "a@b"}},
+		"smtp://mail.example.org:2525/?from=a@b": {startTLS, "mail.example.org", 2525, mail.Address{Address: "a@b"}},
+		"smtps://[2001:db8::1]?from=a+1@b":       {implicit, "2001:db8::1", 465, mail.Address{Address: "a+1@b"}},
+		"smtp+plain://127.0.0.1?from=a%40b":      {plain, "127.0.0.1", 25, mail.Address{Address: "a@b"}},
+		"SMTPS://h:1?from=Ledge%20<a@b>":         {implicit, "h", 1, mail.Address{Name: "Ledge", Address: "a@b"}}, "": {},
 	} {
 		if got, err := ParseServer(text); err != nil || got != want {
 			t.Errorf("%s: got %+v, %v, want %+v", text, got, err, want)
@@ -354,7 +344,9 @@ func TestParseServer(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"mail.example.org": "use a URL such as smtp://", "mail.example.org:25": "use a URL", "http://h": "use a URL", "smtp://": "use a URL", "smtp://h:x": "use a URL",
-		"smtp://h:0": "from 1 to 65535", "smtp://h:65536": "from 1 to 65535", "smtp://me:secret@h": "leave out the login", "smtp://h/x": "what follows the port", "smtp://h?x=1": "what follows the port",
+		"smtp://h:0?from=a@b": "from 1 to 65535", "smtp://h:65536?from=a@b": "from 1 to 65535", "smtp://me:secret@h": "leave out the login", "smtp://h/x": "what follows the port", "smtp://h?from=a@b&x=1": `leave out the parameter "x"`,
+		"smtp://h": `from "" is no address`, "smtp://h?from=a": `from "a" is no address`, "smtp://h?from=a@b&from=c@d": "there twice",
+		"smtp://h?from=a@b;": "write what follows ?",
 	} {
 		if got, err := ParseServer(text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret@") {
 			t.Errorf("%s: got %+v, %v, want %q", text, got, err, want)

@@ -143,7 +143,7 @@ func edgexBus(ctx context.Context, b *bench) error {
 		return err
 	}
 	defer done()
-	ledge, err := b.startLedge(ctx, dir, "--mqtt-port", "0")
+	ledge, err := b.startLedge(ctx, dir, "--edgex-bus", "mqtt:0")
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ type process struct {
 }
 
 func (b *bench) startLedge(ctx context.Context, dir string, flags ...string) (*process, error) {
-	args := append([]string{"serve", "--data-dir", dir, "--log-format", "json"}, services.FreePorts("0")...)
+	args := append([]string{"serve", "--data-dir", dir}, services.FreePorts("0")...)
 	if b.profiles != "" {
 		path, err := newProfile(b.profiles)
 		if err != nil {

@@ -9,8 +9,6 @@ import (
 	"net"
 	"os/exec"
 	"strings"
-
-	"ledge/cmd/internal/services"
 )
 
 // secureTarget is the least share of open mode's rate that secure mode must reach.
@@ -57,10 +55,7 @@ func (b *bench) startModes(ctx context.Context) (both [2]*process, done func(), 
 		stops = append(stops, remove)
 		var flags []string
 		if mode == "secure" {
-			flags = []string{"--secure", "--nats-host", "127.0.0.1"}
-			for _, one := range services.REST() {
-				flags = append(flags, "--"+one.Setting+"-host", "127.0.0.1")
-			}
+			flags = []string{"--secure", "--host", "127.0.0.1", "--nats-host", "127.0.0.1"}
 		}
 		if both[i], err = b.startLedge(ctx, dir, flags...); err == nil {
 			stops = append(stops, both[i].stop)

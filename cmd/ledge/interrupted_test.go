@@ -17,7 +17,7 @@ import (
 func TestInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	ledgetest.Start(t, dir).Stop()
-	at := []string{"--data-dir", dir, "--log-level", "debug", "--log-format", "text"}
+	at := []string{"--data-dir", dir, "--log-level", "debug"}
 	for _, tt := range []struct{ command, gone, says string }{
 		{"log", "", "not all of the log is printed; nothing is changed"},
 		{"verify", "", "not all is verified; nothing is changed"},

@@ -3,36 +3,38 @@ package ledgetest
 import (
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"ledge/cmd/internal/exit"
 	"ledge/store"
 	"ledge/store/storetest"
 )
 
-// ages are how old the events in the blocks of an aged log are. A block is as old as the first event of the next one. Over
-// its limit, the log is archived down to three quarters of it.
-var ages = []time.Duration{128 * time.Hour, 64 * time.Hour, 32 * time.Hour, 16 * time.Hour, 8 * time.Hour, 0}
+// ArchiveAll is a value of events-max-bytes with which all full blocks of a log are archived.
+const ArchiveAll = "1KiB"
 
-// AgedOut are values of events-max-age: with them, one after the other, an aged log loses one block, one more, and then all
-// but the last two.
-var AgedOut = []string{"50h", "25h", "1h"}
-
-// AgeLog takes the log of changes of a stopped node, which has one block, apart into as many blocks as there are ages, and
-// dates their events back. So a log of some kilobytes can be archived. The chain does not cover when an event was stored;
-// the checksum of its record does.
-func AgeLog(tb testing.TB, dir string) {
+// SplitLog splits the log of changes of a stopped node, which has one block, into six. So a log of some kilobytes can be archived.
+func SplitLog(tb testing.TB, dir string) {
 	tb.Helper()
-	ageLogBy(tb, dir, ages)
+	storetest.SplitLog(tb, filepath.Join(dir, "nats"), 6)
 }
 
-// ageLogBy is AgeLog with other ages.
-func ageLogBy(tb testing.TB, dir string, ages []time.Duration) {
+// LimitBelow returns a value of events-max-bytes a little below the size of the log of changes. A start with it archives the blocks above
+// three quarters of that.
+func LimitBelow(tb testing.TB, dir string) string {
 	tb.Helper()
-	storetest.AgeLog(tb, filepath.Join(dir, "nats"), ages)
+	var bytes int64
+	list, _ := filepath.Glob(Block(dir, store.EventsStream, "*"))
+	for _, path := range list {
+		info, err := os.Stat(path)
+		MustDo(tb, err)
+		bytes += info.Size()
+	}
+	return strconv.FormatInt(bytes/100*95, 10)
 }
 
 // SnapshotsIn are the files in the folder of snapshots.
@@ -90,14 +92,8 @@ func DescribeDevice(p *Node, name, description string) {
 	p.PostJSON(http.MethodPatch, p.Metadata+"/api/v2/device", body, http.StatusOK)
 }
 
-// Aged is a folder with an aged log of three devices.
-func Aged(t *testing.T) (dir string) {
-	t.Helper()
-	return AgedBy(t, ages)
-}
-
-// AgedBy is aged with other ages.
-func AgedBy(t *testing.T, ages []time.Duration) (dir string) {
+// Split is a folder with a log of three devices in several blocks.
+func Split(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	p := Start(t, dir)
@@ -111,15 +107,15 @@ func AgedBy(t *testing.T, ages []time.Duration) (dir string) {
 	if code := p.Stop(); code != exit.OK {
 		t.Fatalf("exit code %d\n%s", code, p.Log)
 	}
-	ageLogBy(t, dir, ages)
+	SplitLog(t, dir)
 	return dir
 }
 
-// Archived is an aged folder of which most is archived. It returns the archive.
+// Archived is a folder with such a log, of which most is archived. It returns the archive.
 func Archived(t *testing.T) (dir, file string) {
 	t.Helper()
-	dir = Aged(t)
-	p := Start(t, dir, "--events-max-age", AgedOut[2])
+	dir = Split(t)
+	p := Start(t, dir, "--events-max-bytes", ArchiveAll)
 	p.WaitLog(`"msg":"a stretch of the log of changes is archived"`)
 	if code := p.Stop(); code != exit.OK {
 		t.Fatalf("exit code %d\n%s", code, p.Log)

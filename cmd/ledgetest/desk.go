@@ -83,7 +83,7 @@ func NewDesk(t *testing.T) *Desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Env = append(os.Environ(), "PATH="+tools+":"+os.Getenv("PATH"), "LEDGE_LOG_FORMAT=json", "LEDGE_DISK_RESERVE=1MiB")
+	d.Env = append(os.Environ(), "PATH="+tools+":"+os.Getenv("PATH"), "LEDGE_DISK_RESERVE=1MiB")
 	d.Env = append(d.Env, "LEDGE_NATS_PORT=0")
 	for _, one := range services.All {
 		d.Env = append(d.Env, "LEDGE_"+strings.ToUpper(strings.ReplaceAll(one.Setting, "-", "_"))+"_PORT=0")

@@ -114,7 +114,7 @@ func LaunchUnder(tb testing.TB, runner []string, dir string, flags ...string) *N
 
 // ServeCommand is `ledge serve` on free ports, run by another program, if there is one.
 func ServeCommand(runner []string, dir string, flags ...string) *exec.Cmd {
-	args := append(slices.Clone(runner), Binary, "serve", "--data-dir", dir, "--log-format", "json", "--disk-reserve", "1MiB")
+	args := append(slices.Clone(runner), Binary, "serve", "--data-dir", dir, "--disk-reserve", "1MiB")
 	args = slices.Concat(args, services.FreePorts("0"), flags)
 	return exec.Command(args[0], args[1:]...)
 }

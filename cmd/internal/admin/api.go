@@ -133,6 +133,14 @@ func (s *Socket) serveAPI(c net.Conn, h http.Handler) error {
 	return nil
 }
 
+// bufferedConn is a connection whose first bytes are in a buffer.
+type bufferedConn struct {
+	net.Conn
+	buffer *bufio.Reader
+}
+
+func (c bufferedConn) Read(p []byte) (int, error) { return c.buffer.Read(p) }
+
 // oneConn is a listener with one connection.
 type oneConn struct {
 	conn   chan net.Conn

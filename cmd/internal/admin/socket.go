@@ -3,6 +3,7 @@
 package admin
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -118,9 +119,14 @@ func (s *Socket) handle(c *net.UnixConn) error {
 		allowed := slices.Compact([]string{ownName(), "root"})
 		return json.NewEncoder(c).Encode(Answer{Error: fmt.Sprintf("the user %s may not use the local commands of this server; run the command as %s", userName(uid), strings.Join(allowed, " or "))})
 	}
-	var r Request
-	if err := json.NewDecoder(io.LimitReader(c, requestBytes)).Decode(&r); err != nil {
-		return json.NewEncoder(c).Encode(Answer{Error: fmt.Sprintf("the request is no JSON object of at most %d bytes", requestBytes)})
+	first := bufio.NewReaderSize(c, 16)
+	begin, _ := first.Peek(1)
+	isHTTP := len(begin) > 0 && begin[0] >= 'A' && begin[0] <= 'Z' // such as GET; a request of a command begins with {
+	r := Request{Do: doAPI}
+	if !isHTTP {
+		if r, err = readRequest(first); err != nil {
+			return json.NewEncoder(c).Encode(Answer{Error: fmt.Sprintf("the request is no JSON object of at most %d bytes", requestBytes)})
+		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -129,13 +135,20 @@ func (s *Socket) handle(c *net.UnixConn) error {
 		case s.lasting <- struct{}{}:
 			defer func() { <-s.lasting }()
 		default:
-			return json.NewEncoder(c).Encode(Answer{Error: fmt.Sprintf("%d commands such as `ledge log -f` are connected, and more are not allowed; end one of them", longRequests)})
-		}
-		if r.Do == doAPI {
-			if err := json.NewEncoder(c).Encode(Answer{}); err != nil {
+			says := fmt.Sprintf("%d commands such as `ledge log -f` are connected, and more are not allowed; end one of them", longRequests)
+			if isHTTP {
+				_, err := fmt.Fprintf(c, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n%s\n", says)
 				return err
 			}
-			return s.serveAPI(c, s.apis("cli:"+userName(uid)))
+			return json.NewEncoder(c).Encode(Answer{Error: says})
+		}
+		if r.Do == doAPI {
+			if !isHTTP {
+				if err := json.NewEncoder(c).Encode(Answer{}); err != nil {
+					return err
+				}
+			}
+			return s.serveAPI(bufferedConn{c, first}, withProfiles(s.apis("cli:"+userName(uid))))
 		}
 		defer context.AfterFunc(s.ctx, cancel)()
 		if err := c.SetReadDeadline(time.Time{}); err != nil {
@@ -161,6 +174,12 @@ func (s *Socket) handle(c *net.UnixConn) error {
 		}
 	}
 	return send(a)
+}
+
+// readRequest reads the request of a command.
+func readRequest(from io.Reader) (r Request, err error) {
+	err = json.NewDecoder(io.LimitReader(from, requestBytes)).Decode(&r)
+	return r, err
 }
 
 // Close stops accepting, cancels long requests such as `ledge log -f`, answers the others and removes the socket.

@@ -1,11 +1,13 @@
 package admin
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -128,6 +130,14 @@ func TestLastingRequests(t *testing.T) {
 	}
 	if _, err := (&Client{dir}).Ask(t.Context(), Request{Do: "verify"}, nil); err == nil || !strings.Contains(err.Error(), "more are not allowed") {
 		t.Errorf("one more: %v", err)
+	}
+	plain := mustDial(t, dir)
+	_, err = io.WriteString(plain, "GET /debug/pprof/heap HTTP/1.1\r\nHost: ledge\r\n\r\n")
+	mustDo(t, err)
+	if resp, err := http.ReadResponse(bufio.NewReader(plain), nil); err != nil || resp.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("one more of HTTP: %v, %v", resp, err)
+	} else {
+		resp.Body.Close()
 	}
 	if a, err := (&Client{dir}).Ask(t.Context(), Request{Do: "user list"}, nil); err != nil || a.Token != "short" {
 		t.Errorf("a short request: %+v, %v", a, err)

@@ -62,12 +62,7 @@ var kinds = map[string]func(*Channels) (kind, error){
 		if err != nil {
 			return kind{}, err
 		}
-		sender, err := mail.New(mail.Options{
-			Dial: cs.Guard.DialContext, Server: server, Sender: cs.SMTPSender, Secrets: cs.secretsOf(domain.ChannelEmail), Now: cs.Now,
-		})
-		if err != nil {
-			return kind{}, err
-		}
+		sender := mail.New(mail.Options{Dial: cs.Guard.DialContext, Server: server, Secrets: cs.secretsOf(domain.ChannelEmail), Now: cs.Now})
 		send := func(ctx context.Context, t domain.Transmission, m outward.Message) (string, error) {
 			if len(t.Left) > 0 { // the others have it
 				return sender.Send(ctx, mail.Target{Recipients: t.Left}, m)

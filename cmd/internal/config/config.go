@@ -26,11 +26,11 @@ import (
 type Config struct {
 	DataDir string
 
-	listen          map[string]*listenAddress // by service
+	Host            string                  // of the services whose ports have no host
+	listen          map[string]*portAddress // by service
 	NATSHost        string
 	NATSPort        int
-	RedisPort       int
-	MQTTPort        int
+	EdgeXBus        edgexBus // ports of the message buses that are on
 	BusMaxBytes     Size
 	HubURL          texts
 	NodeName        string
@@ -46,13 +46,10 @@ type Config struct {
 	JWTAudience     string
 	JWTRoleClaim    string
 	LogLevel        logLevel
-	LogFormat       string
-	Pprof           bool
 
 	MaxBytes              Size
 	DiskReserve           Size
 	EventsMaxBytes        Size
-	EventsMaxAge          time.Duration
 	ArchiveDir            string
 	NotificationsMaxBytes Size
 	NotificationsMaxAge   time.Duration
@@ -72,7 +69,7 @@ type Config struct {
 	AllowBinds                          guard.Rules
 	ResendLimit                         int
 	ResendInterval                      time.Duration
-	SMTPServer, SMTPSender              string
+	SMTPServer                          string
 
 	file     string         // that the settings were read from
 	unused   []string       // removed settings in the file that have their old defaults
@@ -82,8 +79,8 @@ type Config struct {
 	checks   []settingCheck // of the settings whose type alone does not check them
 }
 
-// NewLogger returns a logger to w with the level and the format of the settings.
-func (c *Config) NewLogger(w io.Writer) *slog.Logger { return logging.New(w, c.LogLevel, c.LogFormat) }
+// NewLogger returns a logger to w with the level of the settings.
+func (c *Config) NewLogger(w io.Writer) *slog.Logger { return logging.New(w, c.LogLevel) }
 
 // logLevel is the setting log-level. It may change while the program logs.
 type logLevel struct{ *slog.LevelVar }
@@ -101,18 +98,6 @@ func (l logLevel) String() string { return strings.ToLower(l.Level().String()) }
 
 // Type implements pflag.Value.
 func (l logLevel) Type() string { return "string" }
-
-// listenAddress is the address of a service.
-type listenAddress struct {
-	host string
-	port int
-}
-
-// ListenAt returns the host and the TCP port of a service.
-func (c *Config) ListenAt(one services.Service) (host string, port int) {
-	at := c.listen[one.Name]
-	return at.host, at.port
-}
 
 // Group are the settings of one topic, for the help and for the file of settings.
 type Group struct {
@@ -136,7 +121,7 @@ func checkStrict(text string) error {
 // Strict reports whether the setting strict-profiles has a value.
 func (c *Config) Strict(value string) bool { return slices.Contains(c.StrictProfiles.List, value) }
 
-// leastEvents is the least events-max-bytes: two block files of the log.
+// leastEvents is the least share of max-bytes for events-max-bytes: two block files of the log.
 const leastEvents = 16 << 20
 
 // mostDiskReserve lets four times the reserve fit into an int64.
@@ -174,13 +159,13 @@ func (c *Config) check() error {
 	return errors.Join(errs...)
 }
 
-// partial are the settings, by how their names begin, that not all HTTP services have. The address of a service is another one.
+// partial are the settings, by how their names begin, that not all HTTP services have. The port of a service is another one.
 var partial = map[string][]string{
 	"notifications-": {services.Notifications}, "readings-": {services.Data, services.DeviceREST}, "persist-data": {services.Data, services.DeviceREST},
 	"resend-": {services.Notifications}, "smtp-": {services.Notifications}, "allow-binds": {services.Notifications},
 	"allow-destinations": {services.Metadata, services.Command, services.Notifications}, "deny-destinations": {services.Metadata, services.Command, services.Notifications},
 	"max-result-count": {services.Metadata, services.Data, services.Command, services.Notifications},
-	"strict-profiles":  {services.Metadata}, "units-file": {services.Metadata}, "pprof": {services.Metadata},
+	"strict-profiles":  {services.Metadata}, "units-file": {services.Metadata},
 	"samples": {services.Metadata}, "default-protocol": {services.Metadata},
 }
 
@@ -194,7 +179,7 @@ func (c *Config) InForce(service string) map[string]string {
 			}
 		}
 		for _, other := range services.REST() {
-			if other.Name != service && (f.Name == other.Setting+"-host" || f.Name == other.Setting+"-port") {
+			if other.Name != service && f.Name == other.PortSetting() {
 				return
 			}
 		}

@@ -5,8 +5,6 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/spf13/pflag"
-
 	"ledge/domain"
 )
 
@@ -62,18 +60,4 @@ func protocolCure(name string) string {
 		}
 	}
 	return ""
-}
-
-// addMessagePort declares the port of a message bus that EdgeX has beside NATS; -1 turns it off.
-func addMessagePort(c *Config, f *pflag.FlagSet, p *int, name, about string) {
-	f.IntVar(p, name, -1, "TCP port at nats-host for EdgeX services on "+about+"; 0 takes a free one, -1 turns it off")
-	c.mustBe(name, func() string {
-		switch {
-		case *p < -1 || *p > 65535:
-			return "use a TCP port from 0 to 65535, or -1"
-		case *p >= 0 && c.NATSPort < 0:
-			return "its messages go to the NATS server: set nats-port too"
-		}
-		return ""
-	})
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -10,12 +11,15 @@ import (
 // that [Config.Load] has returned.
 func TakeFreePorts(c *Config, source map[string]string) {
 	c.declared.VisitAll(func(f *pflag.Flag) {
-		if !strings.HasSuffix(f.Name, "-port") || source[f.Name] == "--"+f.Name {
+		if !strings.HasSuffix(f.Name, "-port") && f.Name != "edgex-bus" || source[f.Name] == "--"+f.Name {
 			return
 		}
 		port := "0"
-		if f.DefValue == "-1" {
-			port = f.DefValue
+		if f.Name == "edgex-bus" {
+			port = ""
+		}
+		if at, ok := f.Value.(*portAddress); ok && at.host != "" {
+			port = net.JoinHostPort(at.host, port)
 		}
 		_ = c.declared.Set(f.Name, port) // as a flag: a reload finds the same
 		source[f.Name] = "--no-delivery"

@@ -24,6 +24,7 @@ func (c *Config) Load(path string) (source map[string]string, err error) {
 	if err = errors.Join(errors.Join(c.wrong...), err, c.check()); err == nil {
 		c.bindEverywhere(source)
 		shareOut(c, source)
+		err = checkOldHosts(c)
 	}
 	return source, err
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"ledge/cmd/internal/services"
 )
 
 // loadArgs loads the settings of a command line.
@@ -38,7 +40,10 @@ func TestSettingsAreRefused(t *testing.T) {
 		args []string
 		says string
 	}{
-		"empty address":            {[]string{"--data-host", ""}, `setting data-host: "": give an address`},
+		"empty address":            {[]string{"--host", ""}, `setting host: "": give an address`},
+		"empty address of a port":  {[]string{"--data-port", ":59880"}, `--data-port: ":59880": is no TCP port; use a number from`},
+		"address without a port":   {[]string{"--data-port", "[::1]"}, `--data-port: "[::1]": is no TCP port`},
+		"port too large at a host": {[]string{"--data-port", "127.0.0.1:70000"}, `--data-port: "127.0.0.1:70000": use a TCP port`},
 		"empty NATS address":       {[]string{"--nats-host", ""}, `setting nats-host: "": give an address`},
 		"size without a number":    {[]string{"--disk-reserve", "lots"}, `--disk-reserve: "lots": is no size; write it as 512, 64KiB, 16M or 10G`},
 		"size in powers of ten":    {[]string{"--disk-reserve", "10GB"}, `--disk-reserve: "10GB": is no size`},
@@ -52,21 +57,20 @@ func TestSettingsAreRefused(t *testing.T) {
 		"word for a number":        {[]string{"--max-result-count", "many"}, `--max-result-count: "many": is no whole number; use digits only, such as 60`},
 		"number too large":         {[]string{"--max-result-count", "99999999999999999999"}, `--max-result-count: "99999999999999999999": is out of range`},
 		"number for a time":        {[]string{"--resend-interval", "5"}, `--resend-interval: "5": is no time; write it with its unit`},
-		"port too large":           {[]string{"--metadata-port", "70000"}, `setting metadata-port: 70000: use`},
+		"port too large":           {[]string{"--metadata-port", "70000"}, `--metadata-port: "70000": use a TCP port from 0 to 65535`},
 		"limit of nothing":         {[]string{"--max-result-count", "0"}, "setting max-result-count: 0: use a number from 1 to 65536"},
 		"no reserve":               {[]string{"--disk-reserve", "0"}, "setting disk-reserve: 0: use a size from 1 byte"},
 		"negative age":             {[]string{"--readings-max-age", "-1h"}, "setting readings-max-age: -1h: use a time of 0 or more"},
-		"short age":                {[]string{"--events-max-age", "1m"}, "setting events-max-age: 1m: use 0, or 1h or more"},
-		"unknown word":             {[]string{"--log-format", "xml"}, "setting log-format: xml: use auto, text or json"},
+		"unknown word":             {[]string{"--edgex-version", "3"}, "setting edgex-version: 3: use 2.3 or 4"},
 		"open loopback":            {[]string{"--secure", "--loopback", "open"}, "setting loopback: open: use loopback=operator"},
-		"no sender":                {[]string{"--smtp-server", "smtp://mail.example.org"}, `setting smtp-sender: "": is no address; write it as ledge@example.org`},
-		"unknown encryption":       {[]string{"--smtp-server", "ssl://mail.example.org", "--smtp-sender", "a@b"}, "setting smtp-server: ssl://mail.example.org: use"},
-		"login in a URL":           {[]string{"--smtp-server", "smtp://me:hidden@mail.example.org", "--smtp-sender", "a@b"}, "smtp-server: smtp://me:xxxxx@mail.example.org: leave out the login"},
+		"no sender":                {[]string{"--smtp-server", "smtp://mail.example.org"}, `setting smtp-server: smtp://mail.example.org: from "" is no address; add`},
+		"unknown encryption":       {[]string{"--smtp-server", "ssl://mail.example.org"}, "setting smtp-server: ssl://mail.example.org: use"},
+		"login in a URL":           {[]string{"--smtp-server", "smtp://me:hidden@mail.example.org"}, "smtp-server: smtp://me:xxxxx@mail.example.org: leave out the login"},
 		"wrong network":            {[]string{"--deny-destinations", "10.0.0.0/33"}, `--deny-destinations: "10.0.0.0/33": `},
 		"file that is not there":   {[]string{"--config", "/no/such/file"}, "configuration file: open /no/such/file: no such file"},
 		"setting that was never":   {[]string{"--config", writeSettings(t, "retain: 1")}, `there is no setting "retain"`},
 		"setting that was removed": {[]string{"--config", writeSettings(t, "smtp: {host: h}")}, `there is no setting "smtp-host"; it was removed`},
-		"setting twice":            {[]string{"--config", writeSettings(t, "log-format: text\nlog-format: json")}, "line 2: log-format is there twice"},
+		"setting twice":            {[]string{"--config", writeSettings(t, "log-level: info\nlog-level: warn")}, "line 2: log-level is there twice"},
 		"list of lists":            {[]string{"--config", writeSettings(t, "tap: [[1]]")}, "line 1: tap must be a list of single values"},
 	} {
 		_, _, err := loadArgs(t, tt.args...)
@@ -81,19 +85,19 @@ func TestSettingsAreRefused(t *testing.T) {
 
 // The flags are above the environment, the environment above the file, and the file above the defaults.
 func TestSettingsHaveTheirSource(t *testing.T) {
-	t.Setenv("LEDGE_EVENTS_MAX_AGE", "1w2d")
+	t.Setenv("LEDGE_RESEND_INTERVAL", "1w2d")
 	t.Setenv("LEDGE_EVENTS_MAX_BYTES", "1T")
 	t.Setenv("LEDGE_DISK_RESERVE", "1G")
-	file := writeSettings(t, "readings: {max-age: 2w, max-bytes: 512M, retention: 'cam.*.* age=1w bytes=2G'}\nevents-max-age: 1h\ndisk-reserve: 2G")
+	file := writeSettings(t, "readings: {max-age: 2w, max-bytes: 512M, retention: 'cam.*.* age=1w bytes=2G'}\nresend-interval: 1h\ndisk-reserve: 2G")
 	c, source, err := loadArgs(t, "--config", file, "--notifications-max-age", "7d", "--notifications-max-bytes", "2048K", "--disk-reserve", "65536")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string][2]string{
-		"events-max-age": {"9d", "LEDGE_EVENTS_MAX_AGE"}, "events-max-bytes": {"1TiB", "LEDGE_EVENTS_MAX_BYTES"},
+		"resend-interval": {"9d", "LEDGE_RESEND_INTERVAL"}, "events-max-bytes": {"1TiB", "LEDGE_EVENTS_MAX_BYTES"},
 		"readings-max-age": {"14d", file}, "readings-max-bytes": {"512MiB", file}, "readings-retention": {"cam.*.* age=1w bytes=2G", file},
 		"notifications-max-age": {"7d", "--notifications-max-age"}, "notifications-max-bytes": {"2MiB", "--notifications-max-bytes"},
-		"disk-reserve": {"64KiB", "--disk-reserve"}, "resend-interval": {"1s", "default"},
+		"disk-reserve": {"64KiB", "--disk-reserve"}, "resend-limit": {"20", "default"},
 	} {
 		if got := c.Settings().Lookup(name).Value.String(); got != want[0] || source[name] != want[1] {
 			t.Errorf("%s is %q from %q, want %q from %q", name, got, source[name], want[0], want[1])
@@ -130,13 +134,13 @@ func TestFileOfSettingsIsChecked(t *testing.T) {
 		"line 3: loopback is there twice":             "loopback: open\nmetadata-port: 1\nloopback: secure",
 		"line 3: a second document begins":            "secure: true\n---\nmetadata-port: 1",
 		"yaml":                                        "a: b: c",
-		`setting metadata-port: "many": is no whole number; use digits only, such as 60`: "metadata-port: many",
-		`setting pprof: "perhaps": is neither true nor false; use one of them`:           "pprof: perhaps",
-		"ledge.yaml: is larger than 1 MiB":                                               "# " + strings.Repeat("long ", 1<<18),
+		`setting metadata-port: "many": is no TCP port; use a number from 0 to 65535`: "metadata-port: many",
+		`setting samples: "perhaps": is neither true nor false; use one of them`:      "samples: perhaps",
+		"ledge.yaml: is larger than 1 MiB":                                            "# " + strings.Repeat("long ", 1<<18),
 		"setting disk-reserve: 0: use a size from 1 byte to 1048576GiB: without a reserve, a write would break off on a full disk\n" +
-			"setting log-format: never: use auto, text or json\nsetting metadata-port: -1: use a TCP port from 0 to 65535\n" +
-			"setting smtp-server: ssl: use a URL such as smtp://mail.example.org:587, smtps://mail.example.org:465 or smtp+plain://127.0.0.1:25": "log-format: never\n" +
-			"smtp: {server: ssl, sender: a@b}\ndisk-reserve: 0\nmetadata-port: -1",
+			"setting edgex-version: never: use 2.3 or 4\nsetting nats-port: -2: use a TCP port from 0 to 65535, or -1\n" +
+			"setting smtp-server: ssl: use a URL such as smtp://mail.example.org:587?from=ledge@example.org": "edgex-version: never\n" +
+			"smtp: {server: ssl}\ndisk-reserve: 0\nnats-port: -2",
 		"no setting \"a\"; `ledge config` lists them\nledge.yaml: there is no setting \"b\"": "e: 1\nd: 1\nc: 1\nb: 1\na: 1",
 		`ledge.yaml: there is no setting "limit-batch"; it was removed: its value is fixed`:  "limit: {batch: 5}",
 		`ledge.yaml: there is no setting "smtp-host"; it was removed: use smtp-server`:       "smtp: {host: h}",
@@ -152,18 +156,18 @@ func TestFileOfSettingsIsChecked(t *testing.T) {
 
 func TestSecureSettings(t *testing.T) {
 	for args, says := range map[string]string{
-		"--tls-cert x --tls-key y":       "setting tls-cert: x: there is no TLS without secure",
-		"--secure --tls-cert x":          "setting tls-cert: x: tls-key is not set",
-		"--secure --tls-key x":           "setting tls-key: x: tls-cert is not set",
-		"--secure --allow-insecure":      "setting allow-insecure: true: secure is set too",
-		"--loopback viewer":              "setting loopback: viewer: without secure",
-		"--secure --loopback half":       "setting loopback: half: use secure, viewer",
-		"--secure --loopback root":       "setting loopback: root: use secure, viewer",
-		"--tls-client-ca x":              "setting tls-client-ca: x: there is no TLS",
-		"--secure --metadata-host=":      "setting metadata-host",
-		"--secure --data-host 127.0.0.1": "",
-		"--secure --loopback operator":   "",
-		"--secure --loopback=viewer":     "",
+		"--tls-cert x --tls-key y":             "setting tls-cert: x: there is no TLS without secure",
+		"--secure --tls-cert x":                "setting tls-cert: x: tls-key is not set",
+		"--secure --tls-key x":                 "setting tls-key: x: tls-cert is not set",
+		"--secure --allow-insecure":            "setting allow-insecure: true: secure is set too",
+		"--loopback viewer":                    "setting loopback: viewer: without secure",
+		"--secure --loopback half":             "setting loopback: half: use secure, viewer",
+		"--secure --loopback root":             "setting loopback: root: use secure, viewer",
+		"--tls-client-ca x":                    "setting tls-client-ca: x: there is no TLS",
+		"--secure --host=":                     "setting host",
+		"--secure --data-port 127.0.0.1:59880": "",
+		"--secure --loopback operator":         "",
+		"--secure --loopback=viewer":           "",
 	} {
 		c, source, err := loadArgs(t, strings.Fields(args)...)
 		if says != "" {
@@ -176,11 +180,11 @@ func TestSecureSettings(t *testing.T) {
 			t.Errorf("%s: %v", args, err)
 			continue
 		}
-		if host := c.Settings().Lookup("metadata-host").Value.String(); host != "0.0.0.0" || source["metadata-host"] != "secure" {
-			t.Errorf("%s: metadata-host is %s from %s", args, host, source["metadata-host"])
+		if at := c.ListenAt(services.Named(services.Metadata)); at.Host != "0.0.0.0" || at.Setting != "host" || source["host"] != "secure" {
+			t.Errorf("%s: metadata is at %v from %s", args, at, source["host"])
 		}
-		if host := c.Settings().Lookup("data-host").Value.String(); (host == "127.0.0.1") != strings.Contains(args, "data-host") {
-			t.Errorf("%s: data-host is %s", args, host)
+		if at := c.ListenAt(services.Named(services.Data)); (at.Host == "127.0.0.1") != strings.Contains(args, "data-port") || at.Port != 59880 {
+			t.Errorf("%s: data is at %v", args, at)
 		}
 	}
 }
@@ -215,9 +219,53 @@ func TestOldDefaultsAreTaken(t *testing.T) {
 	}
 }
 
+// TestPortsWithAddresses holds that a port listens at host, unless it has an address of its own, in a file and in a flag.
+func TestPortsWithAddresses(t *testing.T) {
+	const file = "host: 127.0.0.2\nmetadata-port: 1001\ndata: {port: 0.0.0.0:01002}\n" +
+		"notifications-port: \"[::1]:1003\"\ndevice-rest-port: Edge.example:0"
+	c, _, err := loadArgs(t, "--config", writeSettings(t, file), "--console-port", "127.0.0.1:9090")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]Address{
+		services.Metadata:      {"host", "127.0.0.2", "127.0.0.2", 1001},
+		services.Data:          {"data-port", "0.0.0.0:1002", "0.0.0.0", 1002},
+		services.Command:       {"host", "127.0.0.2", "127.0.0.2", 59882},
+		services.DeviceREST:    {"device-rest-port", "Edge.example:0", "Edge.example", 0},
+		services.Notifications: {"notifications-port", "[::1]:1003", "::1", 1003},
+		services.Console:       {"console-port", "127.0.0.1:9090", "127.0.0.1", 9090},
+	} {
+		if got := c.ListenAt(services.Named(name)); got != want {
+			t.Errorf("%s is at %v, want %v", name, got, want)
+		}
+	}
+	var settings []string
+	for _, one := range c.BindSettings() {
+		settings = append(settings, one.Setting+"="+one.Host)
+	}
+	want := "host=127.0.0.2 data-port=0.0.0.0 device-rest-port=Edge.example notifications-port=::1 console-port=127.0.0.1 nats-host=127.0.0.1"
+	if got := strings.Join(settings, " "); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestOldHostsAreRefused holds that a host of an earlier version ends a start if it has kept a service away from other machines.
+func TestOldHostsAreRefused(t *testing.T) {
+	for text, refused := range map[string]bool{
+		"console-host: 127.0.0.1": false, "console-host: 127.0.0.2": true, "console-host: 127.0.0.1\nsecure: true": true,
+		"console-host: 127.0.0.1\nsecure: true\nconsole-port: 127.0.0.1:9090": false,
+		"console-host: 127.0.0.1\nhost: 0.0.0.0\nallow-insecure: true":        true,
+	} {
+		_, _, err := loadArgs(t, "--config", writeSettings(t, text))
+		if refused != (err != nil && strings.Contains(err.Error(), "it was removed: use host, or console-port with an address")) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 // TestFreePortsStayAtAReload holds that a reload finds the free ports of --no-delivery, and no port of the file in their place.
 func TestFreePortsStayAtAReload(t *testing.T) {
-	c, source, err := loadArgs(t, "--config", writeSettings(t, "metadata-port: 59999"), "--data-port", "7")
+	c, source, err := loadArgs(t, "--config", writeSettings(t, "metadata-port: 59999\ncommand-port: '[::1]:59882'"), "--data-port", "7")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +274,7 @@ func TestFreePortsStayAtAReload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"metadata-port": "0", "data-port": "7"} {
+	for name, want := range map[string]string{"metadata-port": "0", "data-port": "7", "command-port": "[::1]:0"} {
 		if got := again.Settings().Lookup(name).Value.String(); got != want {
 			t.Errorf("%s is %s after a reload, want %s", name, got, want)
 		}

@@ -20,7 +20,9 @@ var oldDefaults = splitDefaults(`
 
 	sync=group disk-readings-reserve=256MiB hide-answers=127.0.0.0/8,::1 jwt-jwks= limit-resource-bytes=256MiB
 	loopback-role=operator name-server= outgoing-ca= readings-check-state=true secret-key-file= secret-uses= smtp-host=
-	smtp-port=587 smtp-secret-path=smtp smtp-skip-verify=false smtp-tls=mandatory strict-profile-changes=false
+	smtp-port=587 smtp-sender= smtp-secret-path=smtp smtp-skip-verify=false smtp-tls=mandatory strict-profile-changes=false
+	metadata-host=127.0.0.1 data-host=127.0.0.1 command-host=127.0.0.1 device-rest-host=127.0.0.1
+	notifications-host=127.0.0.1 pprof=false log-format=auto events-max-age=0s redis-port=-1 mqtt-port=-1 console-host=127.0.0.1
 	strict-profile-deletes=false tap-host=127.0.0.1 tap-port=4222 validate-units=false`)
 
 // splitDefaults splits a text of settings with their defaults, which have no space.
@@ -43,18 +45,30 @@ func hadDefault(name, value string) bool {
 var replacedSettings = map[string]string{
 	"sync":                   "all changes that wait share one fsync. Leave it out",
 	"disk-readings-reserve":  "it is four times disk-reserve. Leave it out",
+	"metadata-host":          "use host, or metadata-port with an address, such as 127.0.0.1:59881",
+	"data-host":              "use host, or data-port with an address, such as 127.0.0.1:59880",
+	"command-host":           "use host, or command-port with an address, such as 127.0.0.1:59882",
+	"device-rest-host":       "use host, or device-rest-port with an address, such as 127.0.0.1:59986",
+	"notifications-host":     "use host, or notifications-port with an address, such as 127.0.0.1:59860",
+	"console-host":           "use host, or console-port with an address, such as 127.0.0.1:9090",
+	"events-max-age":         "changes are archived by size: use events-max-bytes or max-bytes",
 	"hide-answers":           "answers of this machine are shown as a status only. Leave it out",
 	"jwt-jwks":               "the keys of jwt-issuer are found by OpenID Connect discovery. Leave it out",
 	"limit-resource-bytes":   "it is 256 MiB; give a resource the attribute maxBodyBytes for another limit",
+	"log-format":             "the log is text on a terminal and in the journal of systemd, and JSON elsewhere. Leave it out",
 	"loopback-role":          "use loopback with the role, such as loopback=operator",
+	"mqtt-port":              "use edgex-bus, such as mqtt:1883",
+	"redis-port":             "use edgex-bus, such as redis:6379",
 	"name-server":            "the name servers of this machine are used. Leave it out",
 	"outgoing-ca":            "use the environment variable SSL_CERT_DIR on Linux, or the certificate store of the system",
+	"pprof":                  "Go's profiles are at admin.sock in the data folder, see docs/monitoring.md. Leave it out",
 	"readings-check-state":   "values for LOCKED devices and for write-only resources are always refused. Leave it out",
 	"secret-key-file":        "name the file ledge-secret-key and put it into the folder $CREDENTIALS_DIRECTORY",
 	"secret-uses":            "post the secret again with allowedUses",
-	"smtp-host":              "use smtp-server, such as smtp://mail.example.org:587",
-	"smtp-port":              "use smtp-server, such as smtp://mail.example.org:587",
+	"smtp-host":              "use smtp-server, such as smtp://mail.example.org:587?from=ledge@example.org",
+	"smtp-port":              "use smtp-server, such as smtp://mail.example.org:587?from=ledge@example.org",
 	"smtp-secret-path":       "the login is the secret smtp, and without that secret there is no login. Leave it out",
+	"smtp-sender":            "use the parameter from of smtp-server, such as smtp://mail.example.org:587?from=ledge@example.org",
 	"smtp-skip-verify":       "trust the CA of the mail server instead, with SSL_CERT_DIR on Linux",
 	"smtp-subject":           "it says what happened. Leave it out",
 	"smtp-tls":               "use the scheme of smtp-server: smtp, smtps or smtp+plain",

@@ -1,25 +1,14 @@
 package config
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 
 	"ledge/cmd/internal/services"
 	"ledge/domain"
 	"ledge/handlers/identity"
 )
-
-// BindSettings returns the settings of addresses that the program listens on, with the host of each.
-func (c *Config) BindSettings() [][2]string {
-	var list [][2]string
-	for _, one := range services.All {
-		host, _ := c.ListenAt(one)
-		list = append(list, [2]string{one.Setting + "-host", host})
-	}
-	if c.NATSPort >= 0 {
-		list = append(list, [2]string{"nats-host", c.NATSHost})
-	}
-	return list
-}
 
 // everywhere stands for all addresses of the machine, of both families if it has both.
 const everywhere = "0.0.0.0"
@@ -29,12 +18,25 @@ func (c *Config) bindEverywhere(source map[string]string) {
 	if !c.Secure {
 		return
 	}
-	for _, s := range c.BindSettings() {
-		if name := s[0]; source[name] == fromDefault {
+	for _, one := range c.BindSettings() {
+		if name := one.Setting; source[name] == fromDefault {
 			_ = c.declared.Lookup(name).Value.Set(everywhere) // any text can be set
 			source[name] = fromSecure
 		}
 	}
+}
+
+// checkOldHosts refuses a host of an earlier version that has kept a service on this machine, if the service listens elsewhere now.
+func checkOldHosts(c *Config) error {
+	var errs []error
+	for _, one := range services.All {
+		name := one.Setting + "-host"
+		if slices.Contains(c.unused, name) && c.ListenAt(one).Host != oldDefaults[name] {
+			err := fmt.Errorf("%s: there is no setting %q%s", c.file, name, removedSetting(name))
+			errs = append(errs, Fault{name, oldDefaults[name], c.file, err})
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // LoopbackSecure is the value of loopback by which plain HTTP is refused. Every other value is a role.

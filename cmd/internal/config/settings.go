@@ -11,7 +11,6 @@ import (
 
 	"ledge/bridge/guard"
 	"ledge/bridge/mail"
-	"ledge/cmd/internal/logging"
 	"ledge/cmd/internal/services"
 	"ledge/domain"
 	"ledge/handlers/web"
@@ -97,7 +96,7 @@ func (c *Config) timeVar(f *pflag.FlagSet, p *time.Duration, name string, value 
 // Default declares every setting with its check, its default and its documentation: the one place for all three. No setting is a
 // secret: GET /api/v2/config shows them.
 func Default() *Config {
-	c := &Config{listen: map[string]*listenAddress{}}
+	c := &Config{listen: map[string]*portAddress{}}
 	addDataSettings(c)
 	addAddressSettings(c)
 	addRetentionSettings(c)
@@ -142,16 +141,23 @@ func maxBytesCure(c *Config) string {
 
 func addAddressSettings(c *Config) {
 	f := c.group("Addresses")
+	c.hostVar(f, &c.Host, "host", "address of the services and of the console")
 	for _, one := range services.All {
-		at := new(listenAddress)
-		c.hostVar(f, &at.host, one.Setting+"-host", "address of "+one.About)
-		c.portVar(f, &at.port, one.Setting+"-port", one.Port, 0, "TCP port of "+one.About+"; 0 takes a free one")
+		at := &portAddress{port: one.Port}
+		about := fmt.Sprintf("TCP port of %s, also with another address than host, such as 0.0.0.0:%d; 0 takes a free one", one.About, one.Port)
+		f.Var(at, one.PortSetting(), about)
 		c.listen[one.Name] = at
 	}
 	c.hostVar(f, &c.NATSHost, "nats-host", "address of the NATS server for clients, which read everything")
 	c.portVar(f, &c.NATSPort, "nats-port", 4222, -1, "TCP port of the NATS server for clients; 0 takes a free one, -1 turns it off")
-	addMessagePort(c, f, &c.RedisPort, "redis-port", "Redis Pub/Sub, such as 6379")
-	addMessagePort(c, f, &c.MQTTPort, "mqtt-port", "MQTT, such as 1883")
+	f.Var(&c.EdgeXBus, "edgex-bus",
+		"comma-separated message buses for EdgeX services at nats-host: redis, mqtt, each with its port unless it is 6379 or 1883, such as redis:6380")
+	c.mustBe("edgex-bus", func() string {
+		if len(c.EdgeXBus) > 0 && c.NATSPort < 0 {
+			return "its messages go to the NATS server: set nats-port too"
+		}
+		return ""
+	})
 	f.Var(newTexts(&c.HubURL, checkHub, ""), "hub-url", "comma-separated leafnode URLs of a NATS cluster that reads the copies, with this node's name as the user, such as tls://edge-1@hub.example:7422")
 	c.mustBe("hub-url", func() string { return hubCure(c) })
 	f.StringVar(&c.NodeName, "node-name", "",
@@ -183,20 +189,7 @@ func addRetentionSettings(c *Config) {
 	})
 	f.Var(newSize(&c.NotificationsMaxBytes, 1<<30), "notifications-max-bytes", "size at which the oldest notifications are removed; 0 for no limit")
 	c.timeVar(f, &c.NotificationsMaxAge, "notifications-max-age", 0, "age since the last change at which notifications are removed; 0 keeps them")
-	f.Var(newSize(&c.EventsMaxBytes, 0), "events-max-bytes", "size at which the oldest changes move from the log to an archive, 16MiB or more; 0 archives none by size")
-	c.mustBe("events-max-bytes", func() string {
-		if c.EventsMaxBytes > 0 && c.EventsMaxBytes < leastEvents {
-			return "use 0, or 16MiB or more: the log is archived in files of 8 MiB"
-		}
-		return ""
-	})
-	f.Var(newDuration(&c.EventsMaxAge, 0), "events-max-age", "age at which changes move from the log to an archive, 1h or more; 0 archives none by age")
-	c.mustBe("events-max-age", func() string {
-		if c.EventsMaxAge != 0 && c.EventsMaxAge < time.Hour {
-			return "use 0, or 1h or more"
-		}
-		return ""
-	})
+	f.Var(newSize(&c.EventsMaxBytes, 0), "events-max-bytes", "size at which the oldest changes move from the log to an archive, in files of 8 MiB; 0 archives none")
 	f.StringVar(&c.ArchiveDir, "archive-dir", "", "folder of the archives, whose changes stay readable and are never removed. Default: archive in the data folder")
 }
 
@@ -236,17 +229,10 @@ func addSecureSettings(c *Config) {
 
 func addDeliverySettings(c *Config) {
 	f := c.group("Notifications and callbacks")
-	f.StringVar(&c.SMTPServer, "smtp-server", "", "mail server, such as smtp://mail.example.org:587 (STARTTLS), smtps://mail.example.org:465 (TLS) or smtp+plain://127.0.0.1:25 (neither TLS nor login)")
+	f.StringVar(&c.SMTPServer, "smtp-server", "", "mail server and sender, such as smtp://mail.example.org:587?from=ledge@example.org (STARTTLS). Other schemes are smtps (TLS) and smtp+plain (neither TLS nor login)")
 	c.mustBe("smtp-server", func() string {
 		_, err := mail.ParseServer(c.SMTPServer)
 		return textOf(err)
-	})
-	f.StringVar(&c.SMTPSender, "smtp-sender", "", "sender address of e-mail, such as ledge@example.org; required with smtp-server")
-	c.mustBe("smtp-sender", func() string {
-		if c.SMTPServer == "" {
-			return ""
-		}
-		return textOf(mail.CheckSender(c.SMTPSender))
 	})
 	c.numberVar(f, &c.ResendLimit, "resend-limit", 20, 0, domain.MaxTries-1, "how often an undelivered notification is sent again, for subscriptions with neither resendLimit nor resendInterval")
 	c.timeVar(f, &c.ResendInterval, "resend-interval", time.Second, "time before the first resend, for the same subscriptions; it doubles from try to try, up to 10 minutes")
@@ -277,6 +263,4 @@ func addProgramSettings(c *Config) {
 	f := c.group("Log of the program")
 	c.LogLevel = logLevel{new(slog.LevelVar)}
 	f.Var(c.LogLevel, "log-level", "lowest level that is logged: debug, info, warn or error. SIGHUP reloads it")
-	c.choiceVar(f, &c.LogFormat, "log-format", logging.FormatAuto, []string{logging.FormatAuto, logging.FormatText, logging.FormatJSON}, "format of the log: text, json, or auto, which is text on a terminal and json elsewhere")
-	f.BoolVar(&c.Pprof, "pprof", false, "serve Go's profiles below /debug/pprof/ of the metadata service, with --secure to administrators, otherwise to this machine")
 }

@@ -37,8 +37,7 @@ func edgexHosts() string {
 func (c *Config) SameOrigin(logger *slog.Logger) web.SameOrigin {
 	hosts := append([]string{"localhost"}, c.AllowHosts.List...)
 	for _, one := range services.All {
-		host, _ := c.ListenAt(one)
-		hosts = append(hosts, host)
+		hosts = append(hosts, c.ListenAt(one).Host)
 	}
 	if name, err := os.Hostname(); err == nil {
 		short, _, _ := strings.Cut(name, ".")

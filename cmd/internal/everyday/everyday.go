@@ -62,8 +62,7 @@ func (t *target) open() (*rest.API, error) {
 		token = string(text)
 	}
 	return rest.Remote(t.server, strings.TrimSpace(token), t.ca, func(one services.Service) int {
-		_, port := cfg.ListenAt(one)
-		return port
+		return cfg.ListenAt(one).Port
 	})
 }
 

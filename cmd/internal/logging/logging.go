@@ -5,22 +5,17 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"io/fs"
 	"log"
 	"log/slog"
 	"os"
 )
 
-// The formats of a log. FormatAuto is text on a terminal and JSON elsewhere.
-const (
-	FormatAuto = "auto"
-	FormatText = "text"
-	FormatJSON = "json"
-)
-
-// New returns a logger that writes lines of a level or above to w, in one of the formats. Lines that repeat are limited.
-func New(w io.Writer, level slog.Leveler, format string) *slog.Logger {
+// New returns a logger that writes lines of a level or above to w: text if w is a terminal or the journal of systemd, JSON elsewhere.
+// Lines that repeat are limited.
+func New(w io.Writer, level slog.Leveler) *slog.Logger {
 	o := &slog.HandlerOptions{Level: level, ReplaceAttr: cutValue}
-	if format == FormatText || format == FormatAuto && IsTerminal(w) {
+	if IsTerminal(w) || isJournal(w) {
 		return slog.New(newLimitedHandler(slog.NewTextHandler(w, o)))
 	}
 	return slog.New(newLimitedHandler(slog.NewJSONHandler(w, o)))
@@ -28,15 +23,24 @@ func New(w io.Writer, level slog.Leveler, format string) *slog.Logger {
 
 // IsTerminal reports whether w is a terminal, or a writer with a method Unwrap that returns one.
 func IsTerminal(w io.Writer) bool {
+	info := infoOf(w)
+	return info != nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// infoOf returns the information of the file that w is or unwraps to, nil for another writer.
+func infoOf(w io.Writer) fs.FileInfo {
 	if outer, ok := w.(interface{ Unwrap() io.Writer }); ok {
 		w = outer.Unwrap()
 	}
 	f, ok := w.(*os.File)
 	if !ok {
-		return false
+		return nil
 	}
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	if err != nil {
+		return nil
+	}
+	return info
 }
 
 // NewServerLog returns the log for the ErrorLog of an http.Server. Its lines about one client are Debug. If no client can connect, such as

@@ -44,7 +44,6 @@ type Options struct {
 	Keeper        certs.Keeper        // of the certificate; nil without TLS
 	Handshakes    *transport.Failures // nil without TLS
 	Version       string              // of ledge
-	Pprof         bool                // serve Go's profiles too
 	Now           func() time.Time
 	Logger        *slog.Logger
 }
@@ -136,22 +135,18 @@ func (m *Meters) register() {
 // scrapes bounds the requests for metrics that are answered at a time, of each service.
 const scrapes = 4
 
-// Serve serves GET /metrics beside a service's own paths, in the text form of Prometheus, and profiles if they are
-// allowed.
+// Serve serves GET /metrics beside a service's own paths, in the text form of Prometheus.
 func (m *Meters) Serve(o handlers.Options, service http.Handler) http.Handler {
 	text := promhttp.HandlerFor(m.registries[o.Service], promhttp.HandlerOpts{
 		MaxRequestsInFlight: scrapes, DisableCompression: true, ErrorLog: metricErrors{m.Logger}, ErrorHandling: promhttp.ContinueOnError,
 	})
-	shown, profiles := handlers.Protect(o, handlers.Metrics, text), handlers.Pprof(o)
+	shown := handlers.Protect(o, handlers.Metrics, text)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch read := r.Method == http.MethodGet || r.Method == http.MethodHead; {
-		case read && r.URL.Path == handlers.Metrics.Path:
+		if read := r.Method == http.MethodGet || r.Method == http.MethodHead; read && r.URL.Path == handlers.Metrics.Path {
 			shown.ServeHTTP(w, r)
-		case m.Pprof && r.Method == http.MethodGet && o.Service == processService && strings.HasPrefix(r.URL.Path, handlers.PprofPath):
-			profiles.ServeHTTP(w, r)
-		default:
-			service.ServeHTTP(w, r)
+			return
 		}
+		service.ServeHTTP(w, r)
 	})
 }
 

@@ -28,7 +28,7 @@ const (
 	stretchBytes = 1 << 30
 )
 
-// archiver closes stretches of the log of changes: when it is larger or older than the settings say, the oldest block
+// archiver closes stretches of the log of changes: when it is larger than the setting says, the oldest block
 // files go to an archive. Once begun, it goes on down to three quarters of the limit, because each stretch costs a
 // snapshot of the whole state.
 //
@@ -105,7 +105,7 @@ func (a *archiver) clean() {
 	}
 }
 
-// close closes stretches until the log is within its limits.
+// close closes stretches until the log is within its limit.
 func (a *archiver) close(ctx context.Context) error {
 	for begun := false; ctx.Err() == nil; begun = true {
 		last, bytes, err := a.due(begun)
@@ -121,20 +121,18 @@ func (a *archiver) close(ctx context.Context) error {
 
 // due returns the sequence up to which a stretch is to be closed, 0 for none, and the bytes that it takes.
 func (a *archiver) due(begun bool) (last uint64, bytes int64, err error) {
-	maxBytes, maxAge := int64(a.o.EventsMaxBytes), a.o.EventsMaxAge
-	if maxBytes == 0 && maxAge == 0 {
+	limit := int64(a.o.EventsMaxBytes)
+	if limit == 0 {
 		return 0, 0, nil
 	}
 	st, err := a.log.Stats()
 	if err != nil {
 		return 0, 0, err
 	}
-	ends := a.log.BlockEnds()
-	oldest, old := a.lastOlder(ends, maxAge), a.lastOlder(ends, maxAge/4*3)
-	over := maxBytes > 0 && st.Bytes > maxBytes || oldest > 0
-	if !begun && !over {
+	if !begun && st.Bytes <= limit {
 		return 0, 0, nil
 	}
+	ends := a.log.BlockEnds()
 	needed, err := a.needed()
 	if err != nil {
 		return 0, 0, err
@@ -143,8 +141,7 @@ func (a *archiver) due(begun bool) (last uint64, bytes int64, err error) {
 		if e.Last < st.First {
 			continue
 		}
-		due := maxBytes > 0 && st.Bytes-bytes > maxBytes/4*3 || e.Last <= old
-		if !due || e.Last >= needed || last > 0 && bytes+e.Bytes > stretchBytes {
+		if st.Bytes-bytes <= limit/4*3 || e.Last >= needed || last > 0 && bytes+e.Bytes > stretchBytes {
 			break
 		}
 		last, bytes = e.Last, bytes+e.Bytes
@@ -153,17 +150,6 @@ func (a *archiver) due(begun bool) (last uint64, bytes int64, err error) {
 		return 0, 0, nil
 	}
 	return a.begunBefore(st.First, last, needed, ends), bytes, nil
-}
-
-// lastOlder returns the end of the last block that is older than an age, 0 for none or without an age. The blocks before it are older,
-// whatever the clock said when they were written.
-func (a *archiver) lastOlder(ends []store.BlockEnd, age time.Duration) (last uint64) {
-	for _, e := range ends {
-		if age > 0 && e.At.Before(a.now().Add(-age)) {
-			last = e.Last
-		}
-	}
-	return last
 }
 
 // begunBefore returns the end of a stretch for which a crash has left an archive: that is replaced then. Where there is none

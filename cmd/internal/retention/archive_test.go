@@ -23,7 +23,7 @@ func fillBlocks(t *testing.T, c *config.Config) {
 		storetest.MustSubmit(t, d.Changes.Appender, storetest.Add(fmt.Sprint("service-", i)))
 	}
 	mustDo(t, d.Close())
-	storetest.AgeLog(t, c.Paths().Log(), []time.Duration{128 * time.Hour, 64 * time.Hour, 32 * time.Hour, 16 * time.Hour, 8 * time.Hour, 0})
+	storetest.SplitLog(t, c.Paths().Log(), 6)
 }
 
 func archiverOf(d *node.Node, c *config.Config) *archiver {
@@ -56,7 +56,7 @@ func TestArchiveInterrupted(t *testing.T) {
 	d := mustOpenData(t, c)
 	stats, err := d.Changes.Log.Stats()
 	mustDo(t, err)
-	c.EventsMaxBytes = config.Size(stats.Bytes / 2) // less than the setting allows
+	c.EventsMaxBytes = config.Size(stats.Bytes / 2)
 	a := archiverOf(d, c)
 	a.o.ReserveBytes = 1 << 60
 	err = a.close(t.Context())

@@ -40,7 +40,7 @@ func mustOpenData(t *testing.T, c *config.Config) *node.Node {
 func optionsOf(c *config.Config) Options {
 	return Options{
 		Rules: c.ReadingsRetention, ReadingsMaxBytes: c.ReadingsMaxBytes, NotificationsMaxBytes: c.NotificationsMaxBytes, EventsMaxBytes: c.EventsMaxBytes, ReadingsMaxAge: c.ReadingsMaxAge, NotificationsMaxAge: c.NotificationsMaxAge,
-		EventsMaxAge: c.EventsMaxAge, ReserveBytes: int64(c.DiskReserve), Paths: c.Paths(), Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+		ReserveBytes: int64(c.DiskReserve), Paths: c.Paths(), Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 type Options struct {
 	Rules                                                   config.Rules // of readings
 	ReadingsMaxBytes, NotificationsMaxBytes, EventsMaxBytes config.Size
-	ReadingsMaxAge, NotificationsMaxAge, EventsMaxAge       time.Duration
+	ReadingsMaxAge, NotificationsMaxAge                     time.Duration
 	ReserveBytes                                            int64 // disk space that an archive leaves free
 	Paths                                                   datadir.Paths
 	Payloads                                                *payloads.Files

@@ -28,9 +28,9 @@ func (a Addresses) Host(setting, host string) string {
 	return host
 }
 
-// FindAddresses finds the IP address to listen on for each setting of an address, which is a name with a host. Unless open is set, it
-// refuses addresses that other machines can reach, because nobody has to log in there.
-func FindAddresses(ctx context.Context, settings [][2]string, open bool) (Addresses, error) {
+// FindAddresses finds the IP address to listen on for each setting with a host. Unless open is set, it refuses addresses that other
+// machines can reach, because nobody has to log in there.
+func FindAddresses(ctx context.Context, settings []config.Address, open bool) (Addresses, error) {
 	all := Addresses{}
 	type answer struct {
 		ip  netip.Addr
@@ -40,7 +40,7 @@ func FindAddresses(ctx context.Context, settings [][2]string, open bool) (Addres
 	var errs []error
 	code := exit.Usage
 	for _, s := range settings {
-		setting, host := s[0], s[1]
+		setting, host := s.Setting, s.Host
 		a, known := found[host]
 		if !known {
 			a.ip, a.err = lookUp(ctx, net.DefaultResolver, lookupTime, host)
@@ -48,7 +48,7 @@ func FindAddresses(ctx context.Context, settings [][2]string, open bool) (Addres
 		}
 		if a.err != nil {
 			code = exit.Port
-			errs = append(errs, config.Fault{Setting: setting, Value: host, Err: fmt.Errorf("setting %s: %w", setting, a.err)})
+			errs = append(errs, config.Fault{Setting: setting, Value: s.Value, Err: fmt.Errorf("setting %s: %w", setting, a.err)})
 			continue
 		}
 		ip := a.ip
@@ -57,7 +57,7 @@ func FindAddresses(ctx context.Context, settings [][2]string, open bool) (Addres
 			const says = "setting %s: %s can be reached from other machines, and no login protects it; set secure for TLS and a login; " +
 				"or use a loopback address such as 127.0.0.1 behind a tunnel or a reverse proxy with both, or set allow-insecure"
 			err := fmt.Errorf(says, setting, describe(host, ip))
-			errs = append(errs, config.Fault{Setting: setting, Value: host, Err: err})
+			errs = append(errs, config.Fault{Setting: setting, Value: s.Value, Err: err})
 		}
 	}
 	if len(errs) > 0 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ledge/cmd/internal/certs"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 )
 
@@ -29,20 +30,20 @@ func CheckAuthority(dir string) error {
 }
 
 // CertificateNames returns the names and addresses by which clients may address this machine, the most important first: those of the
-// settings of addresses, hosts, and the addresses that were found.
-func CertificateNames(settings [][2]string, hosts []string, found Addresses) certs.Names {
+// hosts of the settings, hosts, and the addresses that were found.
+func CertificateNames(settings []config.Address, hosts []string, found Addresses) certs.Names {
 	n := certs.Names{Hosts: []string{"localhost"}, Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.IPv6Loopback()}}
 	if name, err := os.Hostname(); err == nil {
 		short, _, _ := strings.Cut(name, ".")
 		n.Hosts = append(n.Hosts, name, short)
 	}
 	for _, s := range settings {
-		if ip, err := netip.ParseAddr(s[1]); err != nil {
-			n.Hosts = append(n.Hosts, strings.TrimSuffix(s[1], "."))
+		if ip, err := netip.ParseAddr(s.Host); err != nil {
+			n.Hosts = append(n.Hosts, strings.TrimSuffix(s.Host, "."))
 		} else {
 			n.Addresses = append(n.Addresses, ip)
 		}
-		n.Addresses = append(n.Addresses, found[s[0]])
+		n.Addresses = append(n.Addresses, found[s.Setting])
 	}
 	for _, host := range hosts {
 		if host != "*" {

@@ -12,16 +12,15 @@ func warnOfOpenAddresses(p *Server) {
 	if p.Config.Secure {
 		return
 	}
-	_, nats, _ := strings.Cut(p.bus.URL(), "://")
-	actual := map[string]string{"nats-host": nats} // Linux listens on [::] for 0.0.0.0
+	var open []any // Linux listens on [::] for 0.0.0.0
 	for _, one := range services.All {
-		actual[one.Setting+"-host"] = p.servers.address(one.Name)
-	}
-	var open []any
-	for _, s := range p.Config.BindSettings() {
-		if !p.addresses[s[0]].Unmap().IsLoopback() {
-			open = append(open, slog.String(s[0], actual[s[0]]))
+		if !p.addresses[p.Config.ListenAt(one).Setting].Unmap().IsLoopback() {
+			open = append(open, slog.String(one.Name, p.servers.address(one.Name)))
 		}
+	}
+	if p.Config.NATSPort >= 0 && !p.addresses["nats-host"].Unmap().IsLoopback() {
+		_, nats, _ := strings.Cut(p.bus.URL(), "://")
+		open = append(open, slog.String("nats", nats))
 	}
 	if len(open) > 0 {
 		p.Logger.Warn("addresses without a login can be reached from other machines, because allow-insecure is set", open...)

@@ -57,16 +57,20 @@ func (s *served) answerWith(h http.Handler) { s.answers.Store(&h) }
 func listen(ctx context.Context, c *config.Config, found secure.Addresses, logger *slog.Logger) (*servers, error) {
 	s := &servers{config: c, logger: logger, byName: map[string]*served{}, memory: handlers.Options{}.WithDefaults().Memory}
 	for _, one := range services.All {
-		host, port := c.ListenAt(one)
+		at := c.ListenAt(one)
 		var l net.Listener
-		address := found.Host(one.Setting+"-host", host)
-		err := whenFree(ctx, logger, address, port, func() (err error) {
-			l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(address, strconv.Itoa(port)))
+		address := found.Host(at.Setting, at.Host)
+		err := whenFree(ctx, logger, address, at.Port, func() (err error) {
+			l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(address, strconv.Itoa(at.Port)))
 			return err
 		})
 		if err != nil {
 			s.close()
-			return nil, exit.With(exit.Port, fmt.Errorf("settings %s-host and %s-port: %w; stop what uses the address or choose another", one.Setting, one.Setting, err))
+			settings := "setting " + at.Setting
+			if at.Setting != one.PortSetting() {
+				settings = "settings " + at.Setting + " and " + one.PortSetting()
+			}
+			return nil, exit.With(exit.Port, fmt.Errorf("%s: %w; stop what uses the address or choose another", settings, err))
 		}
 		s.byName[one.Name] = &served{listener: l}
 	}

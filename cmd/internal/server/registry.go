@@ -31,7 +31,7 @@ func newRegistry(p *Server) *registry.Registry {
 	}
 	if len(local) > 0 && !isLocal(address) {
 		o.Advice = "Consul lists " + strings.Join(local, ", ") + " at a loopback address, which only this machine reaches; " +
-			"have them listen on another address, such as --metadata-host 0.0.0.0, or use a Consul of this machine"
+			"have them listen on another address, such as --host 0.0.0.0, or use a Consul of this machine"
 	}
 	return registry.New(o)
 }

@@ -30,8 +30,7 @@ func removalOptions(c, inForce *config.Config) retention.Options {
 	return retention.Options{
 		Rules: inForce.ReadingsRetention, ReadingsMaxBytes: inForce.ReadingsMaxBytes, ReadingsMaxAge: inForce.ReadingsMaxAge,
 		NotificationsMaxBytes: inForce.NotificationsMaxBytes, NotificationsMaxAge: inForce.NotificationsMaxAge,
-		EventsMaxBytes: c.EventsMaxBytes, EventsMaxAge: c.EventsMaxAge,
-		ReserveBytes: int64(c.DiskReserve), Paths: c.Paths(),
+		EventsMaxBytes: c.EventsMaxBytes, ReserveBytes: int64(c.DiskReserve), Paths: c.Paths(),
 	}
 }
 
@@ -104,7 +103,7 @@ func (p *Server) openChannels(ctx context.Context) (err error) {
 	c := p.Config
 	p.Channels, err = channels.Open(ctx, channels.Options{
 		Node: p.Node, Secrets: p.secrets, DenyDestinations: c.DenyDestinations, AllowDestinations: c.AllowDestinations, AllowBinds: c.AllowBinds,
-		SMTPServer: c.SMTPServer, SMTPSender: c.SMTPSender, Resend: bridge.Resend{Limit: c.ResendLimit, Interval: c.ResendInterval}, OwnPorts: own,
+		SMTPServer: c.SMTPServer, Resend: bridge.Resend{Limit: c.ResendLimit, Interval: c.ResendInterval}, OwnPorts: own,
 		Closed:            closedReason(p),
 		ZeroMQDescriptors: p.files.ZeroMQ, OutgoingDescriptors: p.files.Outgoing, Instance: p.instance, Now: p.Now, Logger: p.Logger,
 	})
@@ -120,7 +119,7 @@ func (p *Server) meterOptions() metrics.Options {
 	o := metrics.Options{
 		Node: p.Node, Bus: p.bus, Readings: p.readings, Events: p.events, Payloads: p.payloads, Remover: p.Remover, Channels: p.Channels,
 		Access: p.access, Authenticator: p.authenticator.Load(),
-		Limiter: p.servers.limiter, Keeper: p.tls.keeper, Version: p.Version, Pprof: p.Config.Pprof, Now: p.Now, Logger: p.Logger,
+		Limiter: p.servers.limiter, Keeper: p.tls.keeper, Version: p.Version, Now: p.Now, Logger: p.Logger,
 	}
 	if p.tls.transport != nil {
 		o.Handshakes = p.tls.transport.Failures

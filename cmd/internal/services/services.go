@@ -23,7 +23,7 @@ const (
 type Service struct {
 	Name    string // in logs, in metrics and in docs/reference/rights.md
 	Key     string // of its URL in the ready line
-	Setting string // begins the names of the settings for its address: SETTING-host and SETTING-port
+	Setting string // begins the name of the setting of its port
 	About   string // in help texts
 	Port    int    // by default
 	Stream  string // of the log whose series its port shows, if any
@@ -32,6 +32,9 @@ type Service struct {
 
 // EdgeXHost is the name of a REST service in EdgeX's compose files.
 func (s Service) EdgeXHost() string { return "edgex-" + s.Name }
+
+// PortSetting is the name of the setting of the port.
+func (s Service) PortSetting() string { return s.Setting + "-port" }
 
 // All are all HTTP services. The console calls those before it.
 var All = []Service{
@@ -51,7 +54,7 @@ func REST() []Service { return All[:len(All)-1] }
 func FreePorts(nats string) []string {
 	flags := []string{"--nats-port", nats}
 	for _, one := range All {
-		flags = append(flags, "--"+one.Setting+"-port", "0")
+		flags = append(flags, "--"+one.PortSetting(), "0")
 	}
 	return flags
 }

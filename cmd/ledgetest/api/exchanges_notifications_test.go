@@ -24,7 +24,7 @@ var otherWords = []string{
 // one that was there. Nothing is sent again, as in EdgeX where a notification is not CRITICAL.
 func TestRecordedNotifications(t *testing.T) {
 	port := ledgetest.URLPort(t, ledgetest.NewReceiver(t).URL)
-	p := ledgetest.Start(t, t.TempDir(), "--resend-limit", "0", "--smtp-server", fmt.Sprint("smtp+plain://127.0.0.1:", porttest.Hold(t)), "--smtp-sender", "ledge@example.org")
+	p := ledgetest.Start(t, t.TempDir(), "--resend-limit", "0", "--smtp-server", fmt.Sprint("smtp+plain://127.0.0.1:", porttest.Hold(t), "?from=ledge@example.org"))
 	theirs := strings.NewReplacer("42089", "RECEIVER")
 	words, ours := strings.NewReplacer(otherWords...), strings.NewReplacer("RECEIVER", fmt.Sprint(port))
 	all := readExchanges(t, "testdata/exchanges/notifications.jsonl")

@@ -28,7 +28,7 @@ func collect(t *testing.T) (url string, bodies chan string) {
 // 40 subscriptions with 64 e-mail channels of 64 long addresses each take 36 MB on the log for one notification, which a message does not hold.
 // Those who subscribed to the same alarm over REST and ZeroMQ get it all the same, and every channel is on record.
 func TestAttackManyRecipients(t *testing.T) {
-	a := startAttack(t, "--smtp-server", fmt.Sprint("smtp+plain://127.0.0.1:", porttest.Hold(t)), "--smtp-sender", "ledge@example.com",
+	a := startAttack(t, "--smtp-server", fmt.Sprint("smtp+plain://127.0.0.1:", porttest.Hold(t), "?from=ledge@example.com"),
 		"--resend-limit", "1", "--log-level", "debug")
 	url, bodies := collect(t)
 	port := porttest.Hold(t)

@@ -72,7 +72,7 @@ const withLogin = `,"authMode":"usernamepassword","secretPath":`
 // TestAttackSecrets has subscriptions send secrets to hosts that they were not stored for.
 func TestAttackSecrets(t *testing.T) {
 	mail, thief := mailtest.Start(t, "starttls", "me", ledgetest.Hidden), startThief(t)
-	a := startAttack(t, "--smtp-server", fmt.Sprint("smtp://127.0.0.1:", mail.Port), "--smtp-sender", "ledge@example.org", "--resend-limit", "0")
+	a := startAttack(t, "--smtp-server", fmt.Sprint("smtp://127.0.0.1:", mail.Port, "?from=ledge@example.org"), "--resend-limit", "0")
 	use := func(channel, host string, port int, more string) string {
 		return fmt.Sprintf(`{"channel":%q,"host":%q,"port":%d%s}`, channel, host, port, more)
 	}

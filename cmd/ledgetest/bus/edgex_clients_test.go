@@ -93,7 +93,7 @@ func topicOf(version string) string {
 func TestEdgeXClients(t *testing.T) {
 	t.Parallel()
 	clients := buildBusClients(t)
-	p := ledgetest.StartSeed(t, "--redis-port", "0", "--mqtt-port", "0")
+	p := ledgetest.StartSeed(t, "--edgex-bus", "redis:0,mqtt:0")
 	for version := range clients {
 		for _, c := range []struct{ kind, format, at string }{
 			{"nats-core", "nats", p.NATS}, {"nats-core", "json", p.NATS},
@@ -124,7 +124,7 @@ func portOf(address string) string { return address[strings.LastIndexByte(addres
 func TestEdgeXClientsWithTokens(t *testing.T) {
 	t.Parallel()
 	clients := buildBusClients(t)
-	s := ledgetest.StartSecured(t, "--mqtt-port", "0")
+	s := ledgetest.StartSecured(t, "--edgex-bus", "mqtt:0")
 	ca, ports := ledgetest.MustWriteFile(t, "ca.pem", ledgetest.CA(s.Node)), map[string]string{
 		"nats-core": portOf(s.NATS), "nats-jetstream": portOf(s.NATS), "mqtt": portOf(readyAt(s.Node, "mqtt")),
 	}

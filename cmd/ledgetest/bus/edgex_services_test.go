@@ -43,13 +43,13 @@ func TestEdgeXServices(t *testing.T) {
 	const tag, device, app = "include_nats_messaging", "../api/testdata/sdkservice", "testdata/appservice"
 	devicePath, appPath := ledgetest.BuildOnEdgeX(t, device, tag), ledgetest.BuildOnEdgeX(t, app, tag)
 	for _, c := range []struct{ kind, protocol, setting, login string }{
-		{"redis", "redis", "redis-port", "usernamepassword"}, {"mqtt", "tcp", "mqtt-port", "none"},
-		{"nats-jetstream", "tcp", "nats-port", "none"},
+		{"redis", "redis", "--edgex-bus=redis:", "usernamepassword"}, {"mqtt", "tcp", "--edgex-bus=mqtt:", "none"},
+		{"nats-jetstream", "tcp", "--nats-port=", "none"},
 	} {
 		t.Run(c.kind, func(t *testing.T) {
 			t.Parallel()
 			dir, port := t.TempDir(), fmt.Sprint(porttest.Hold(t))
-			flags := []string{"--" + c.setting, port}
+			flags := []string{c.setting + port}
 			for _, service := range []string{"metadata", "command"} {
 				flags = append(flags, "--"+service+"-port", fmt.Sprint(porttest.Hold(t)))
 			}

@@ -22,7 +22,7 @@ func mqttEvent(id, device string, value int) string {
 // startMQTT starts a node that listens for MQTT clients, and returns the port.
 func startMQTT(t *testing.T) (*ledgetest.Node, string) {
 	t.Helper()
-	p := ledgetest.Start(t, t.TempDir(), "--mqtt-port", "0")
+	p := ledgetest.Start(t, t.TempDir(), "--edgex-bus", "mqtt:0")
 	return p, portOf(readyAt(p, "mqtt"))
 }
 

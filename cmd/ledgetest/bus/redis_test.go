@@ -66,7 +66,7 @@ func redisEvent(id, device string, value int) string {
 // startRedis starts a node that listens for Redis clients.
 func startRedis(t *testing.T) *ledgetest.Node {
 	t.Helper()
-	return ledgetest.Start(t, t.TempDir(), "--redis-port", "0")
+	return ledgetest.Start(t, t.TempDir(), "--edgex-bus", "redis:0")
 }
 
 // TestRedis publishes an event as a client of EdgeX 2.3 does. A NATS client hears it in the format nats, and core-data has it.
@@ -130,7 +130,7 @@ func TestRedisKilled(t *testing.T) {
 // TestRedisBounds sends commands beyond the limits. Each ends its connection with an error; a pipeline of 10,000 commands is answered.
 func TestRedisBounds(t *testing.T) {
 	t.Parallel()
-	p := ledgetest.Start(t, t.TempDir(), "--redis-port", "0")
+	p := ledgetest.Start(t, t.TempDir(), "--edgex-bus", "redis:0")
 	address := readyAt(p, "redis")
 	for name, text := range map[string]string{
 		"arguments": "*1000000000\r\n", "bulk length": "*2\r\n$1000000000\r\n",
@@ -168,7 +168,7 @@ func TestRedisBounds(t *testing.T) {
 // TestRedisSecure has clients log in over TLS. Only a token of the role service may publish, and the connection ends with the token.
 func TestRedisSecure(t *testing.T) {
 	t.Parallel()
-	s := ledgetest.StartSecured(t, "--redis-port", "0")
+	s := ledgetest.StartSecured(t, "--edgex-bus", "redis:0")
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM([]byte(ledgetest.CA(s.Node)))
 	address := readyAt(s.Node, "redis")

@@ -51,7 +51,7 @@ func TestConfigPrintsWhatIsSet(t *testing.T) {
 		t.Errorf("with all settings: exit code %d, %s%s", code, out, stderr)
 	}
 	var all map[string]string
-	if err := yaml.Unmarshal([]byte(withComments(out)), &all); err != nil || len(all) < 50 {
+	if err := yaml.Unmarshal([]byte(withComments(out)), &all); err != nil || len(all) < 40 {
 		t.Fatalf("%d settings, %v", len(all), err)
 	}
 	for name, value := range all {
@@ -62,7 +62,7 @@ func TestConfigPrintsWhatIsSet(t *testing.T) {
 		}
 	}
 	out, _, _ = ledgetest.Run(t, "config", "--secure")
-	if !strings.Contains(out, "\n# metadata-host: \"0.0.0.0\"\n") {
+	if !strings.Contains(out, "\n# host: \"0.0.0.0\"\n") {
 		t.Errorf("an address of secure mode is not a comment: %s", out)
 	}
 }
@@ -98,10 +98,10 @@ func TestServicesShowTheirSettings(t *testing.T) {
 		name, url string
 		has, not  string
 	}{
-		{services.Metadata, p.Metadata, "metadata-port strict-profiles units-file pprof allow-destinations deny-destinations", "allow-binds device-rest-port data-port notifications-port persist-data readings-max-age"},
-		{services.Data, p.CoreData, "data-port persist-data readings-max-age", "metadata-port strict-profiles notifications-host"},
+		{services.Metadata, p.Metadata, "metadata-port strict-profiles units-file allow-destinations deny-destinations", "allow-binds device-rest-port data-port notifications-port persist-data readings-max-age"},
+		{services.Data, p.CoreData, "data-port persist-data readings-max-age", "metadata-port strict-profiles notifications-port"},
 		{services.DeviceREST, p.DeviceREST, "device-rest-port persist-data readings-max-age", "metadata-port notifications-max-age units-file"},
-		{services.Notifications, p.Notifications, "notifications-port notifications-max-age resend-limit smtp-server allow-binds allow-destinations deny-destinations", "metadata-host device-rest-host persist-data"},
+		{services.Notifications, p.Notifications, "notifications-port notifications-max-age resend-limit smtp-server allow-binds allow-destinations deny-destinations", "metadata-port device-rest-port persist-data"},
 	} {
 		got := serviceConfig(p, s.url)
 		for name, value := range got {
@@ -109,7 +109,7 @@ func TestServicesShowTheirSettings(t *testing.T) {
 				t.Errorf("%s: %s is %q, want %q", s.name, name, value, w)
 			}
 		}
-		for _, name := range append(strings.Fields(s.has), "data-dir", "log-level", "disk-reserve", "nats-port") {
+		for _, name := range append(strings.Fields(s.has), "data-dir", "log-level", "disk-reserve", "host", "nats-port") {
 			if _, ok := got[name]; !ok {
 				t.Errorf("%s does not show %s: %v", s.name, name, got)
 			}
@@ -142,14 +142,14 @@ func TestConfigCheck(t *testing.T) {
 	ledgetest.MustDo(t, os.WriteFile(key, []byte("no key"), 0o600))
 	t.Setenv("CREDENTIALS_DIRECTORY", filepath.Dir(key))
 	t.Setenv("LEDGE_MAX_RESULT_COUNT", "many")
-	file := ledgetest.MustWriteFile(t, "ledge.yaml", "log-format: xml\nretain: 1\ntap: [[1]]\nlog-format: text\nsmtp: {host: h}\nnotifications-host: 0.0.0.0")
-	args := []string{"config", "check", "--config", file, "--data-dir", dir, "--metadata-port", "x", "--disk-reserve", "10GB", "--events-max-age", "1m", "--units-file", units}
+	file := ledgetest.MustWriteFile(t, "ledge.yaml", "edgex-version: xml\nretain: 1\ntap: [[1]]\nedgex-version: 4\nsmtp: {host: h}\nnotifications-port: 0.0.0.0:59860")
+	args := []string{"config", "check", "--config", file, "--data-dir", dir, "--metadata-port", "x", "--disk-reserve", "10GB", "--readings-max-age", "-1m", "--units-file", units}
 	out, stderr, code := ledgetest.Run(t, args...)
 	for _, want := range []string{
-		`--metadata-port: "x": is no whole number`, `--disk-reserve: "10GB": is no size`, `LEDGE_MAX_RESULT_COUNT: setting max-result-count: "many": is no whole number`,
-		"line 4: log-format is there twice", "line 3: tap must be a list of single values", `there is no setting "retain"`,
-		`there is no setting "smtp-host"; it was removed`, "setting log-format: xml: use auto, text or json", "setting events-max-age: 1m: use 0, or 1h or more",
-		"setting units-file: " + units, "credential ledge-secret-key: ", "setting notifications-host: 0.0.0.0 can be reached from other machines",
+		`--metadata-port: "x": is no TCP port`, `--disk-reserve: "10GB": is no size`, `LEDGE_MAX_RESULT_COUNT: setting max-result-count: "many": is no whole number`,
+		"line 4: edgex-version is there twice", "line 3: tap must be a list of single values", `there is no setting "retain"`,
+		`there is no setting "smtp-host"; it was removed`, "setting edgex-version: xml: use 2.3 or 4", "setting readings-max-age: -1m: use a time of 0 or more",
+		"setting units-file: " + units, "credential ledge-secret-key: ", "setting notifications-port: 0.0.0.0 can be reached from other machines",
 	} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("the check does not name %q", want)
@@ -174,8 +174,8 @@ func TestConfigCheck(t *testing.T) {
 	}
 	wants := []string{
 		"metadata-port|x|--metadata-port", "disk-reserve|10GB|--disk-reserve", "max-result-count|many|LEDGE_MAX_RESULT_COUNT",
-		"log-format||" + file, "tap||" + file, "retain|1|" + file, "smtp-host|h|" + file, "log-format|xml|" + file,
-		"events-max-age|1m|--events-max-age", "units-file|" + units + "|--units-file", "||", "notifications-host|0.0.0.0|" + file,
+		"edgex-version||" + file, "tap||" + file, "retain|1|" + file, "smtp-host|h|" + file, "edgex-version|xml|" + file,
+		"readings-max-age|-1m|--readings-max-age", "units-file|" + units + "|--units-file", "||", "notifications-port|0.0.0.0:59860|" + file,
 	}
 	if got := slices.Sorted(maps.Keys(faults)); !slices.Equal(got, slices.Sorted(slices.Values(wants))) {
 		t.Errorf("got %q\nwant %q", got, wants)
@@ -192,8 +192,8 @@ func TestConfigCheck(t *testing.T) {
 	if _, err := os.Lstat(dir); err == nil {
 		t.Error("the check has made the data folder")
 	}
-	_, stderr, code = ledgetest.Run(t, "config", "check", "--secure", "--tls-cert", units, "--tls-key", units, "--tls-client-ca", units, "--data-host", "no..name")
-	if code != exit.Usage || strings.Count(stderr, units) < 2 || !strings.Contains(stderr, "tls-client-ca") || !strings.Contains(stderr, `setting data-host: the host name "no..name"`) {
+	_, stderr, code = ledgetest.Run(t, "config", "check", "--secure", "--tls-cert", units, "--tls-key", units, "--tls-client-ca", units, "--host", "no..name")
+	if code != exit.Usage || strings.Count(stderr, units) < 2 || !strings.Contains(stderr, "tls-client-ca") || !strings.Contains(stderr, `setting host: the host name "no..name"`) {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 }
@@ -206,13 +206,11 @@ func TestConfigChanged(t *testing.T) {
 	args := []string{"config", "--changed", "--config", file, "--secure"}
 	out, stderr, code := ledgetest.Run(t, args...)
 	want := `notifications-port: "1001" # from ` + file + `
+host: "0.0.0.0" # from secure
 nats-host: "0.0.0.0" # from secure
 readings-max-age: "90d" # from LEDGE_READINGS_MAX_AGE
 secure: "true" # from --secure
 `
-	for _, one := range services.All {
-		want += one.Setting + "-host: \"0.0.0.0\" # from secure\n"
-	}
 	lines := func(text string) []string { return slices.Sorted(strings.Lines(text)) }
 	if code != exit.OK || !slices.Equal(lines(out), lines(want)) {
 		t.Errorf("exit code %d, %s\n%s\nwant\n%s", code, stderr, out, want)

@@ -44,8 +44,8 @@ func TestHistoryOfArchivedEvents(t *testing.T) {
 		p.AddDevice(fmt.Sprint("other-", i))
 	}
 	p.Stop()
-	ledgetest.AgeLog(t, dir)
-	p = ledgetest.Start(t, dir, "--events-max-age", ledgetest.AgedOut[2])
+	ledgetest.SplitLog(t, dir)
+	p = ledgetest.Start(t, dir, "--events-max-bytes", ledgetest.ArchiveAll)
 	p.WaitLog(`"msg":"a stretch of the log of changes is archived"`)
 	p.AddDevice("cam-1")
 	var all []string

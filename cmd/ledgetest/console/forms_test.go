@@ -148,7 +148,7 @@ var (
 // the message above the form has the label too, and neither has a name of the API.
 func TestConsoleFormsNameFields(t *testing.T) {
 	t.Parallel()
-	p := ledgetest.Start(t, t.TempDir(), "--smtp-server", "smtp+plain://127.0.0.1:1", "--smtp-sender", "ledge@example.org")
+	p := ledgetest.Start(t, t.TempDir(), "--smtp-server", "smtp+plain://127.0.0.1:1?from=ledge@example.org")
 	p.AddDevice("hall")
 	c := p.NewRole(t, domain.Admin)
 	for _, form := range guardedForms(strconv.Itoa(porttest.Hold(t))) {

@@ -173,7 +173,7 @@ func TestConsoleSubscriptions(t *testing.T) {
 // input is kept.
 func TestConsoleChannelForms(t *testing.T) {
 	t.Parallel()
-	p := ledgetest.Start(t, t.TempDir(), "--smtp-server", "smtp+plain://127.0.0.1:"+strconv.Itoa(porttest.Hold(t)), "--smtp-sender", "ledge@example.org")
+	p := ledgetest.Start(t, t.TempDir(), "--smtp-server", "smtp+plain://127.0.0.1:"+strconv.Itoa(porttest.Hold(t))+"?from=ledge@example.org")
 	c := p.NewRole(t, domain.Operator)
 	for kind, one := range map[string]struct {
 		fields           map[string]string

@@ -99,14 +99,14 @@ func TestArchiveStateDamage(t *testing.T) {
 // has every change from event 1 on.
 func TestArchiveBackup(t *testing.T) {
 	t.Parallel()
-	dir := ledgetest.Aged(t)
+	dir := ledgetest.Split(t)
 	var files []string
 	backUp := func() {
 		file, _ := ledgetest.MustBackUp(t, dir)
 		files = append(files, file)
 	}
 	backUp()
-	p := ledgetest.Start(t, dir, "--events-max-age", ledgetest.AgedOut[2])
+	p := ledgetest.Start(t, dir, "--events-max-bytes", ledgetest.ArchiveAll)
 	backUp()
 	p.WaitLog(`"msg":"a stretch of the log of changes is archived"`)
 	backUp()
@@ -125,7 +125,7 @@ func TestArchiveBackup(t *testing.T) {
 		if out, errs, code := ledgetest.Run(t, "verify", "--data-dir", to); code != exit.OK {
 			t.Errorf("verify: exit code %d: %s%s", code, out, errs)
 		}
-		p := ledgetest.Start(t, to, "--events-max-age", ledgetest.AgedOut[2]) // the log that is not archived yet meets the archive of the other
+		p := ledgetest.Start(t, to, "--events-max-bytes", ledgetest.ArchiveAll) // the log that is not archived yet meets the archive of the other
 		cams(p)
 		ledgetest.Until(t, "the log to be archived", func() bool { return ledgetest.FirstBlock(to) != 1 || len(ledgetest.SnapshotsIn(to)) > 0 })
 		if code := p.Stop(); code != exit.OK {

@@ -103,7 +103,7 @@ func TestNextStep(t *testing.T) {
 		if tt.dir != "" {
 			args = append(args[:len(args):len(args)], "--data-dir", tt.dir)
 		}
-		line, code := errorLine(t, f.program, tt.nobody, append(args, "--log-format", "json")...)
+		line, code := errorLine(t, f.program, tt.nobody, args...)
 		if code != tt.code || !strings.HasPrefix(line, "ledge: ") || !strings.Contains(line, tt.says) {
 			t.Errorf("%v: exit code %d, %q; want %d and %q", args, code, line, tt.code, tt.says)
 		}

@@ -43,7 +43,7 @@ func TestOutgoingTrust(t *testing.T) {
 	cert, key := ca.Sign(t, "broker")
 	broker := mqtttest.Start(t, "listener PORT 127.0.0.1\nallow_anonymous true\ncertfile DIR/cert\nkeyfile DIR/key\n", map[string]string{"cert": cert, "key": key})
 	t.Setenv("SSL_CERT_FILE", ledgetest.MustWriteFile(t, "ca.pem", ca.PEM+"\n"+server.CA)) // which Go reads on Linux
-	p := ledgetest.Start(t, t.TempDir(), "--resend-limit", "0", "--smtp-server", fmt.Sprint("smtps://127.0.0.1:", server.Port), "--smtp-sender", "ledge@example.org")
+	p := ledgetest.Start(t, t.TempDir(), "--resend-limit", "0", "--smtp-server", fmt.Sprint("smtps://127.0.0.1:", server.Port, "?from=ledge@example.org"))
 	rest := func(url string) string {
 		return strings.Replace(ledgetest.RestChannel(t, url, "/hook"), `"type":"REST"`, `"type":"REST","scheme":"https"`, 1)
 	}

@@ -16,7 +16,7 @@ func TestKilledBetweenParts(t *testing.T) {
 	t.Parallel()
 	const subscriptions = 8
 	dir := t.TempDir()
-	flags := []string{"--smtp-server", fmt.Sprint("smtp+plain://127.0.0.1:", porttest.Hold(t)), "--smtp-sender", "ledge@example.com"}
+	flags := []string{"--smtp-server", fmt.Sprint("smtp+plain://127.0.0.1:", porttest.Hold(t), "?from=ledge@example.com")}
 	p := ledgetest.Start(t, dir, flags...)
 	address := strings.Repeat("a", 50) + "@" + strings.Repeat("b", 150) + ".example"
 	for i := range subscriptions {

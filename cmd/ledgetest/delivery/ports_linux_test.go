@@ -64,7 +64,7 @@ func TestPortOfOutgoingConnection(t *testing.T) {
 			t.Errorf("exit code %d", code)
 		}
 		text := p.Log.String()
-		for _, want := range []string{"settings data-host and data-port", "no program listens there", "ip_local_reserved_ports=" + port} {
+		for _, want := range []string{"settings host and data-port", "no program listens there", "ip_local_reserved_ports=" + port} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%q is missing in %s", want, text)
 			}

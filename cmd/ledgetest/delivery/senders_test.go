@@ -102,7 +102,7 @@ func TestDeliveryByEmail(t *testing.T) {
 	s := mailtest.Start(t, "starttls", "me", ledgetest.Hidden)
 	dir := t.TempDir()
 	t.Setenv("SSL_CERT_FILE", ledgetest.MustWriteFile(t, "ca.pem", s.CA))
-	p := ledgetest.Start(t, dir, "--log-level", "debug", "--smtp-server", fmt.Sprint("smtp://127.0.0.1:", s.Port), "--smtp-sender", "ledge@example.org")
+	p := ledgetest.Start(t, dir, "--log-level", "debug", "--smtp-server", fmt.Sprint("smtp://127.0.0.1:", s.Port, "?from=ledge@example.org"))
 	postOwnSecret(p, "smtp", "")
 	p.SubscribeAll("mail", "alarm", `{"type":"EMAIL","recipients":["a@example.org","b@example.org"]}`)
 	changeAndPost(p, "alarm")

@@ -95,7 +95,7 @@ func TestSixteenTasks(t *testing.T) {
 	published := broker.Subscribe()
 	mail := mailtest.Start(t, "plain")
 	o := newOperator(t)
-	o.Env = append(o.Env, "LEDGE_SMTP_SERVER=smtp+plain://127.0.0.1:"+strconv.Itoa(mail.Port), "LEDGE_SMTP_SENDER=ledge@example.org")
+	o.Env = append(o.Env, "LEDGE_SMTP_SERVER=smtp+plain://127.0.0.1:"+strconv.Itoa(mail.Port)+"?from=ledge@example.org")
 
 	o.types("install.md", "", "ledge")
 	if text := ledgetest.MustRead(t, o.Path("etc/ledge.yaml")); !strings.Contains(text, o.Path("var")) {

@@ -34,14 +34,18 @@ func TestArchiveCrashes(t *testing.T) {
 	t.Parallel()
 	l, dir := ledgetest.NewWorkload(t, *ledgetest.Seed), t.TempDir()
 	p := ledgetest.Start(t, dataOf(dir))
+	p.AddDevice("large") // beside whose changes the others add nearly nothing to the log
+	for i := range 30 {
+		ledgetest.DescribeDevice(p, "large", fmt.Sprint(i, strings.Repeat(" large", 5000)))
+	}
 	l.Insist(p, 8)
 	ledgetest.AwaitNotified(t, p)
 	if code := p.Stop(); code != exit.OK {
 		t.Fatalf("exit code %d\n%s", code, p.Log)
 	}
-	ledgetest.AgeLog(t, dataOf(dir))
+	ledgetest.SplitLog(t, dataOf(dir))
 	for i, name := range []string{"first", "second", "third"} { // the third removes the oldest of the snapshots
-		c := closeArchive(l, t, dir, i, ledgetest.AgedOut[i])
+		c := closeArchive(l, t, dir, i)
 		if name != "second" || faultsAll() {
 			c.rows(t, name)
 		}
@@ -53,12 +57,12 @@ func TestArchiveCrashes(t *testing.T) {
 }
 
 // closeArchive records a start on a copy of a folder that closes one more stretch.
-func closeArchive(l *ledgetest.Workload, t *testing.T, dir string, before int, age string) *closing {
+func closeArchive(l *ledgetest.Workload, t *testing.T, dir string, before int) *closing {
 	t.Helper()
 	f := faults.Mount(t, dir)
 	defer f.Close()
 	c := &closing{recording: &recording{Workload: l, moments: []moment{{known: l.Known(), readings: l.Acknowledged()}}}, archives: before + 1}
-	c.flags = []string{"--events-max-age", age}
+	c.flags = []string{"--events-max-bytes", ledgetest.LimitBelow(t, dataOf(dir))}
 	p := ledgetest.Launch(t, dataOf(f.Dir), c.flags...)
 	if err := p.WaitReady(); err != nil {
 		t.Fatalf("%v\n%s", err, p.Log)

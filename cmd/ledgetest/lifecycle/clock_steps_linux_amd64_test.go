@@ -205,41 +205,24 @@ func forgets(p *ledgetest.Node, device string) {
 	ledgetest.Await(p, "the end of the readings", func() bool { return p.CountEvents(device) == 0 })
 }
 
-// TestClockOfTheFuture has a process record readings and changes with a clock that is 50 years ahead, as one without a battery may be, and
-// sets it right. Retention and the archiver go on behind that. Before, nothing was removed or archived by age for 50 years.
+// TestClockOfTheFuture has a process record readings with a clock that is 50 years ahead, as one without a battery may be, and sets it right.
+// Retention goes on behind that. Before, nothing was removed by age for 50 years.
 func TestClockOfTheFuture(t *testing.T) {
 	t.Parallel()
 	const ahead = 50 * 365 * 24 * time.Hour
-	t.Run("retention", func(t *testing.T) {
-		t.Parallel()
-		dir := t.TempDir()
-		p, _ := startAt(t, ahead, dir)
-		ledgetest.AddSensorProfile(p)
-		ledgetest.AddSensor(p, "hall", "")
-		for range 20 {
-			ledgetest.PostTo(p, "hall", "people", "text/plain", "1")
-		}
-		if code := p.Stop(); code != exit.OK {
-			t.Fatalf("exit code %d\n%s", code, p.Log)
-		}
-		p = ledgetest.Start(t, dir, "--readings-retention", "*.hall.* age=1s")
-		ledgetest.PostTo(p, "hall", "people", "text/plain", "2")
-		forgets(p, "hall")
-	})
-	t.Run("archiver", func(t *testing.T) {
-		t.Parallel()
-		p := ledgetest.Start(t, ledgetest.AgedBy(t, []time.Duration{-ahead, 64 * time.Hour, 32 * time.Hour, 0}), "--events-max-age", "50h")
-		p.WaitLog(`"msg":"a stretch of the log of changes is archived"`)
-	})
-}
-
-// TestClockArchives sets the clock forward until the oldest block of the log is too old. It is archived while the process runs.
-func TestClockArchives(t *testing.T) {
-	t.Parallel()
-	p, c := startAt(t, 0, ledgetest.Aged(t), "--events-max-age", "140h")
-	c.step(-6 * time.Hour)
-	c.step(30 * time.Hour)
-	p.WaitLog(`"msg":"a stretch of the log of changes is archived"`)
+	dir := t.TempDir()
+	p, _ := startAt(t, ahead, dir)
+	ledgetest.AddSensorProfile(p)
+	ledgetest.AddSensor(p, "hall", "")
+	for range 20 {
+		ledgetest.PostTo(p, "hall", "people", "text/plain", "1")
+	}
+	if code := p.Stop(); code != exit.OK {
+		t.Fatalf("exit code %d\n%s", code, p.Log)
+	}
+	p = ledgetest.Start(t, dir, "--readings-retention", "*.hall.* age=1s")
+	ledgetest.PostTo(p, "hall", "people", "text/plain", "2")
+	forgets(p, "hall")
 }
 
 // TestClockOutOfRange starts with clocks whose times the log cannot keep. The start is refused in one line. Before, it said that it is

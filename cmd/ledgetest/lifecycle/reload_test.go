@@ -45,7 +45,7 @@ func TestReload(t *testing.T) {
 	put("ledge.yaml", files+"max-result-count: 20")
 	put("clients.pem", clients.PEM)
 	certificate("first")
-	p := ledgetest.Start(t, t.TempDir(), "--config", at("ledge.yaml"), "--metadata-host", "127.0.0.1")
+	p := ledgetest.Start(t, t.TempDir(), "--config", at("ledge.yaml"), "--metadata-port", "127.0.0.1:0")
 	accepted := func(signer *tlstest.Authority) (server string) {
 		t.Helper()
 		pool := x509.NewCertPool()

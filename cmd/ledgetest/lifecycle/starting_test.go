@@ -350,7 +350,7 @@ func TestStartIsStopped(t *testing.T) {
 	if runtime.GOOS == "linux" { // the whole of 127/8 is there, and another test may take a port of 127.0.0.1 as soon as it is free
 		host = "127.0.61.1"
 	}
-	h := holdStart(ctx, t, dir, "--metadata-host", host)
+	h := holdStart(ctx, t, dir, "--metadata-port", host+":0")
 	address := h.Address(services.Metadata)
 	stop()
 	h.release()

@@ -2,8 +2,10 @@ package security
 
 import (
 	"errors"
+	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,12 +20,16 @@ import (
 func TestOpenAddressesAreRefused(t *testing.T) {
 	t.Parallel()
 	ports := services.FreePorts("0")
-	for _, setting := range []string{"metadata-host", "data-host", "device-rest-host", "notifications-host", "nats-host"} {
+	for _, setting := range []string{"host", "metadata-port", "console-port", "nats-host"} {
 		for _, host := range []string{"0.0.0.0", "::", "192.0.2.1", "::ffff:192.0.2.1", "169.254.1.1"} {
 			dir := filepath.Join(t.TempDir(), "data")
 			c := config.Default()
 			flags := c.Settings()
-			if err := flags.Parse(append([]string{"--data-dir", dir, "--" + setting, host}, ports...)); err != nil {
+			value := host
+			if strings.HasSuffix(setting, "-port") {
+				value = net.JoinHostPort(host, "0")
+			}
+			if err := flags.Parse(append(slices.Clone(ports), "--data-dir", dir, "--"+setting, value)); err != nil {
 				t.Fatal(err)
 			}
 			_, err := secure.FindAddresses(t.Context(), c.BindSettings(), c.AllowInsecure || c.Secure)
@@ -33,8 +39,8 @@ func TestOpenAddressesAreRefused(t *testing.T) {
 		}
 	}
 	dir := filepath.Join(t.TempDir(), "data")
-	_, stderr, code := ledgetest.Run(t, append([]string{"serve", "--data-dir", dir, "--metadata-host", "0.0.0.0", "--nats-host", "::"}, ports...)...)
-	for _, want := range []string{"setting metadata-host: 0.0.0.0 can be reached", "setting nats-host: :: can be reached", "127.0.0.1", "reverse proxy", "allow-insecure"} {
+	_, stderr, code := ledgetest.Run(t, slices.Concat([]string{"serve"}, ports, []string{"--data-dir", dir, "--metadata-port", "0.0.0.0:0", "--nats-host", "::"})...)
+	for _, want := range []string{"setting metadata-port: 0.0.0.0 can be reached", "setting nats-host: :: can be reached", "127.0.0.1", "reverse proxy", "allow-insecure"} {
 		if code != exit.Usage || !strings.Contains(stderr, want) {
 			t.Errorf("exit code %d, %q does not say %q", code, stderr, want)
 		}
@@ -47,7 +53,7 @@ func TestOpenAddressesAreRefused(t *testing.T) {
 // With allow-insecure it is listened on, and one line of the log says so. A bus that is off is not an address.
 func TestOpenAddressesAreNamed(t *testing.T) {
 	t.Parallel()
-	p := ledgetest.Start(t, t.TempDir(), "--allow-insecure", "--data-host", "0.0.0.0", "--nats-host", "0.0.0.0", "--metadata-host", "LocalHost.", "--notifications-host", "127.0.0.2")
+	p := ledgetest.Start(t, t.TempDir(), "--allow-insecure", "--host", "LocalHost.", "--data-port", "0.0.0.0:0", "--nats-host", "0.0.0.0", "--notifications-port", "127.0.0.2:0")
 	port := func(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
 	got := p.Call(http.MethodGet, "http://127.0.0.3:"+port(p.CoreData)+"/api/v2/ping", "", "")
 	if got.Status != http.StatusOK {
@@ -63,13 +69,15 @@ func TestOpenAddressesAreNamed(t *testing.T) {
 	if len(lines) != 1 || !strings.Contains(lines[0], `"level":"WARN"`) {
 		t.Fatalf("got %q, want one line of level WARN", lines)
 	}
-	for setting, want := range map[string]string{"data-host": p.CoreData, "nats-host": p.NATS, "metadata-host": "", "device-rest-host": "", "notifications-host": ""} {
+	for name, want := range map[string]string{
+		services.Data: p.CoreData, "nats": p.NATS, services.Metadata: "", services.DeviceREST: "", services.Notifications: "",
+	} {
 		_, want, _ = strings.Cut(want, "://")
-		if got := ledgetest.LogField(lines[0], setting); got != want || want != "" && !strings.HasPrefix(want, "[::]:") && !strings.HasPrefix(want, "0.0.0.0:") {
-			t.Errorf("%s: got %q, want %q", setting, got, want)
+		if got := ledgetest.LogField(lines[0], name); got != want || want != "" && !strings.HasPrefix(want, "[::]:") && !strings.HasPrefix(want, "0.0.0.0:") {
+			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
-	q := ledgetest.Start(t, t.TempDir(), "--nats-host", "0.0.0.0", "--nats-port", "-1", "--device-rest-host", "::1")
+	q := ledgetest.Start(t, t.TempDir(), "--nats-host", "0.0.0.0", "--nats-port", "-1", "--device-rest-port", "[::1]:0")
 	if !strings.Contains(q.DeviceREST, "[::1]:") {
 		t.Errorf("device-rest is at %s", q.DeviceREST)
 	}

@@ -174,7 +174,7 @@ func TestCertificateFiles(t *testing.T) {
 		}
 	}
 	put(ca.Sign(t, "first"))
-	p := ledgetest.Start(t, t.TempDir(), "--secure", "--tls-cert", cert, "--tls-key", key, "--metadata-host", "127.0.0.1")
+	p := ledgetest.Start(t, t.TempDir(), "--secure", "--tls-cert", cert, "--tls-key", key, "--metadata-port", "127.0.0.1:0")
 	serves := func() string {
 		t.Helper()
 		pool := x509.NewCertPool()

@@ -6,16 +6,14 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"ledge/store"
 	"ledge/store/natsblock"
 )
 
-// AgeLog takes the log of changes in the folder of a stopped store, which has one block, apart into as many blocks as there are ages, and
-// dates their events back. So a log of some kilobytes can be archived. The chain does not cover when an event was stored; the checksum of
-// its record does.
-func AgeLog(tb testing.TB, dir string, ages []time.Duration) {
+// SplitLog splits the log of changes in the folder of a stopped store, which has one block, into several blocks. So a log of some kilobytes
+// can be archived. The checksum of a record covers the number of its block.
+func SplitLog(tb testing.TB, dir string, blocks int) {
 	tb.Helper()
 	folder := filepath.Dir(blockOf(tb, dir))
 	text, err := os.ReadFile(filepath.Join(folder, "1.blk"))
@@ -27,13 +25,14 @@ func AgeLog(tb testing.TB, dir string, ages []time.Duration) {
 		n := binary.LittleEndian.Uint32(text) &^ (1 << 31)
 		records, text = append(records, text[:n]), text[n:]
 	}
-	if len(records) < len(ages) {
-		tb.Fatalf("%d events, want %d", len(records), len(ages))
+	if len(records) < blocks {
+		tb.Fatalf("%d events, want %d", len(records), blocks)
 	}
-	for i, age := range ages {
+	for i := range blocks {
 		var b []byte
-		for _, r := range records[i*len(records)/len(ages) : (i+1)*len(records)/len(ages)] {
-			b = append(b, backdate(r, i+1, age)...)
+		for _, r := range records[i*len(records)/blocks : (i+1)*len(records)/blocks] {
+			natsblock.ChecksumOf(store.EventsStream, uint32(i+1)).Seal(r)
+			b = append(b, r...)
 		}
 		if err := os.WriteFile(filepath.Join(folder, fmt.Sprint(i+1)+".blk"), b, 0o600); err != nil {
 			tb.Fatal(err)
@@ -43,14 +42,6 @@ func AgeLog(tb testing.TB, dir string, ages []time.Duration) {
 		tb.Fatal(err)
 	}
 	ForgetStop(tb, dir)
-}
-
-// backdate returns a record as it would be in another block, stored earlier by an age.
-func backdate(record []byte, block int, age time.Duration) []byte {
-	r := append([]byte{}, record...)
-	binary.LittleEndian.PutUint64(r[12:], binary.LittleEndian.Uint64(r[12:])-uint64(age))
-	natsblock.ChecksumOf(store.EventsStream, uint32(block)).Seal(r)
-	return r
 }
 
 // blockOf returns the first block file of the log of changes.
