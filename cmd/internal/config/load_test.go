@@ -261,6 +261,12 @@ func TestOldHostsAreRefused(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
+	t.Setenv("LEDGE_CONSOLE_HOST", "127.0.0.1")
+	for args, says := range map[string]string{"": "", "--secure": `LEDGE_CONSOLE_HOST: there is no setting "console-host"; it was removed: use host`} {
+		if _, _, err := loadArgs(t, strings.Fields(args)...); (err != nil) != (says != "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
 }
 
 // TestFreePortsStayAtAReload holds that a reload finds the free ports of --no-delivery, and no port of the file in their place.

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"ledge/cmd/internal/services"
@@ -26,14 +27,19 @@ func (c *Config) bindEverywhere(source map[string]string) {
 	}
 }
 
-// checkOldHosts refuses a host of an earlier version that has kept a service on this machine, if the service listens elsewhere now.
+// checkOldHosts refuses a host of an earlier version, in the file or the environment, if the service listens elsewhere now: a host may have
+// kept it on this machine.
 func checkOldHosts(c *Config) error {
 	var errs []error
 	for _, one := range services.All {
-		name := one.Setting + "-host"
-		if slices.Contains(c.unused, name) && c.ListenAt(one).Host != oldDefaults[name] {
+		name, host := one.Setting+"-host", c.ListenAt(one).Host
+		if slices.Contains(c.unused, name) && host != oldDefaults[name] {
 			err := fmt.Errorf("%s: there is no setting %q%s", c.file, name, removedSetting(name))
 			errs = append(errs, Fault{name, oldDefaults[name], c.file, err})
+		}
+		if value, set := os.LookupEnv(EnvName(name)); set && host != value {
+			err := fmt.Errorf("environment variable %s: there is no setting %q%s", EnvName(name), name, removedSetting(name))
+			errs = append(errs, Fault{name, value, EnvName(name), err})
 		}
 	}
 	return errors.Join(errs...)
