@@ -262,7 +262,9 @@ func TestOldHostsAreRefused(t *testing.T) {
 		}
 	}
 	t.Setenv("LEDGE_CONSOLE_HOST", "127.0.0.1")
-	for args, says := range map[string]string{"": "", "--secure": `LEDGE_CONSOLE_HOST: there is no setting "console-host"; it was removed: use host`} {
+	for args, says := range map[string]string{
+		"": "", "--secure": `LEDGE_CONSOLE_HOST: there is no setting "console-host"; it was removed: use host`,
+	} {
 		if _, _, err := loadArgs(t, strings.Fields(args)...); (err != nil) != (says != "") || err != nil && !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", args, err)
 		}
