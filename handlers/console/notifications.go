@@ -68,7 +68,7 @@ func notificationFilters(q url.Values, categories, labels []web.Option) []web.Fi
 			domain.StatusNew, "new", domain.StatusProcessed, "processed", domain.StatusEscalated, "escalated")},
 		{Name: "ack", Label: "Acknowledged", Type: "select", Options: web.Labelled("", "any",
 			"true", "acknowledged", "false", "not acknowledged")},
-		{Name: "delivery", Label: "Delivery", Type: "select", Options: web.Labelled("", "any", deliveryFailed, "failed")},
+		{Name: "delivery", Label: "Delivery", Type: "select", Options: web.Labelled("", "any", deliveryFailed, "given up")},
 		{Name: "category", Label: "Category", Type: "text", Options: categories},
 		{Name: "label", Label: "Label", Type: "text", Options: labels},
 		{Name: "subscription", Label: "Subscription", Type: "text"},

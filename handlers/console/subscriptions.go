@@ -306,6 +306,10 @@ func (s subscriptionPages) resendFailed(c *gin.Context) error {
 		} `json:"resend"`
 	}
 	_ = json.Unmarshal(a.Body, &got) // a refusal has none
+	if a.OK() && got.Resend.Count+got.Resend.Skipped == 0 {
+		const says = "No message was given up. To send the ones that wait at once, use Try again now."
+		return s.Finish(c, a, "/subscriptions/"+url.PathEscape(name), says)
+	}
 	more := ""
 	if n := got.Resend.Skipped; n > 0 {
 		more = fmt.Sprintf(" Skipped: %d, which have 100 tries, or whose channel is gone.", n)

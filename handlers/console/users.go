@@ -43,6 +43,7 @@ type userPages struct {
 	*web.Site
 	users  Users
 	tokens Tokens
+	open   bool // the REST services need no login
 }
 
 func (s userPages) Routes() []web.Route {
@@ -64,8 +65,10 @@ type usersData struct {
 	Tokens []tokenRow
 	// MoreUsers and MoreTokens are how many are not listed.
 	MoreUsers, MoreTokens int
-	NewToken              string // the text of a token that was created by the request before
-	AddUser, AddToken     accountForm
+	// Open says that the REST services need no login, so that tokens restrict nothing.
+	Open              bool
+	NewToken          string // the text of a token that was created by the request before
+	AddUser, AddToken accountForm
 }
 
 // tokenRow is a token in the list.
@@ -111,6 +114,7 @@ func (s userPages) listUsers(c *gin.Context) error {
 // showUsers shows the lists. d has the forms with their input.
 func (s userPages) showUsers(c *gin.Context, status int, message string, d usersData) error {
 	var err error
+	d.Open = s.open
 	if d.Users, err = s.users.Users(); err != nil {
 		return err
 	}
@@ -285,6 +289,9 @@ func (s userPages) revokeToken(c *gin.Context) error {
 		return s.Refuse(c, err, func(message string) error {
 			return s.showUsers(c, http.StatusUnprocessableEntity, message, usersData{})
 		})
+	}
+	if s.open {
+		return s.Done(c, "/users", "The token %s is revoked.", name)
 	}
 	return s.Done(c, "/users", "The token %s is revoked. Programs that use it are refused from now on.", name)
 }

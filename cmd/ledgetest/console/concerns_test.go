@@ -114,7 +114,7 @@ func TestConsoleConcerns(t *testing.T) {
 		t.Errorf("the silent devices: %s", text)
 	}
 	b.open("/notifications?severity=CRITICAL&ack=false")
-	if text := b.text("#rows caption"); text != "3 notifications" {
+	if text := b.text("#rows caption"); text != "3 notifications, the last changed first" {
 		t.Errorf("the caption: %q", text)
 	}
 	b.click("form[action$='acknowledge'] button")

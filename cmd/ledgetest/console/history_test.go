@@ -99,6 +99,13 @@ func TestConsoleHistories(t *testing.T) {
 	patchDevice(p, `"name":"hall","description":"seen"`)
 	b.until(`document.querySelectorAll("ol.changes > li").length === 2 && document.querySelector("ol.changes").innerText.includes("seen")`)
 	b.see("nav a[href='/devices']")
+	operator := logIn(p, t, domain.Operator)
+	operator.open("/devices/hall")
+	operator.see("#actions button[value=LOCKED]")
+	patchDevice(p, `"name":"hall","adminState":"LOCKED"`)
+	operator.see("#actions button[value=UNLOCKED]") // another one has locked the device
+	operator.click("#actions button[value=UNLOCKED]")
+	operator.see("#actions button[value=LOCKED]")
 }
 
 // restoreForm returns the form of the page that restores a version.

@@ -145,6 +145,8 @@ func TestConsoleSubscriptions(t *testing.T) {
 	ledgetest.Want(c.Get(test.Header.Get("Location")), t, http.StatusOK, `<span class="tag warn">SENT to nobody</span>`)
 	ledgetest.Want(c.Get("/subscriptions"), t, http.StatusOK,
 		`<span class="warn">The last message was published, and no subscriber got it</span>`)
+	ledgetest.Want(c.Post("/subscriptions/watch/resend", nil), t, http.StatusSeeOther)
+	ledgetest.Want(c.Get("/subscriptions/watch"), t, http.StatusOK, "No message was given up.")
 	second := url.Values{"more": {"REST"}}
 	for key, value := range form {
 		second[key] = value

@@ -18,6 +18,7 @@ func TestConsoleUsers(t *testing.T) {
 	p := ledgetest.Start(t, t.TempDir())
 	b := logIn(p, t, domain.Admin)
 	b.open("/users")
+	b.see("main p.warning a[href='/system#setting-secure']") // the API is open
 	b.click("main .head a.button")
 	b.see("[action='/users'] button[type=submit]")
 	b.fill("#f-name", "anna", "#f-role", "viewer", "#f-new-password", "short")

@@ -60,7 +60,7 @@ func (s Pages) show(c *gin.Context) error {
 func (s Pages) showForm(c *gin.Context, status int, message string, d data) error {
 	for _, one := range s.Source.Limits() {
 		configured := one.Configured
-		if configured == "" {
+		if configured == "" || configured == "0" || configured == "0s" {
 			configured = "none"
 		}
 		d.Fields = append(d.Fields, web.Field{
