@@ -39,7 +39,7 @@ const (
 	SecretPath = "smtp"
 )
 
-// Server is a mail server, with the address that e-mail is from. The zero Server is none.
+// Server is a mail server, with the address that e-mail is from. The zero Server stands for a node without a mail server.
 type Server struct {
 	scheme, Host string
 	Port         int
@@ -93,7 +93,7 @@ func parseFrom(query string) (mail.Address, error) {
 	}
 	from, err := mail.ParseAddress(parameters.Get("from"))
 	if err != nil {
-		return mail.Address{}, fmt.Errorf("from %q is no address; add the sender of e-mail, such as ?from=ledge@example.org", parameters.Get("from"))
+		return mail.Address{}, fmt.Errorf("from %q is not an address; add the sender of e-mail, such as ?from=ledge@example.org", parameters.Get("from"))
 	}
 	return *from, nil
 }

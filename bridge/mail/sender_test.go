@@ -345,7 +345,7 @@ func TestParseServer(t *testing.T) {
 	for text, want := range map[string]string{
 		"mail.example.org": "use a URL such as smtp://", "mail.example.org:25": "use a URL", "http://h": "use a URL", "smtp://": "use a URL", "smtp://h:x": "use a URL",
 		"smtp://h:0?from=a@b": "from 1 to 65535", "smtp://h:65536?from=a@b": "from 1 to 65535", "smtp://me:secret@h": "leave out the login", "smtp://h/x": "what follows the port", "smtp://h?from=a@b&x=1": `leave out the parameter "x"`,
-		"smtp://h": `from "" is no address`, "smtp://h?from=a": `from "a" is no address`, "smtp://h?from=a@b&from=c@d": "there twice",
+		"smtp://h": `from "" is not an address`, "smtp://h?from=a": `from "a" is not`, "smtp://h?from=a@b&from=c@d": "there twice",
 		"smtp://h?from=a@b;": "write what follows ?",
 	} {
 		if got, err := ParseServer(text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret@") {

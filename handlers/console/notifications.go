@@ -268,8 +268,8 @@ type notificationData struct {
 	Acknowledged *past.Entry
 }
 
-// countTransmissions counts the transmissions that have arrived, that nobody got, that have failed, and that wait. why is the answer to the
-// first that has failed or that nobody got.
+// countTransmissions counts the transmissions that have arrived, reached no subscriber, failed, and wait. why is the answer to the first
+// that has failed or has reached no subscriber.
 func countTransmissions(all []transmissionView) (arrived, nobody, failed, waiting int, why string) {
 	for _, t := range all {
 		wrong := slices.ContainsFunc(t.Records, func(r try) bool { return r.Status == domain.StatusFailed })

@@ -29,7 +29,7 @@ type Options struct {
 	DenyDestinations, AllowDestinations guard.Rules    // see the settings of these names
 	AllowBinds                          guard.Rules    // of ZeroMQ channels
 	Closed                              string         // the reason why nothing is sent or bound; empty: everything is
-	SMTPServer                          string         // URL of the mail server; empty for none
+	SMTPServer                          string         // URL of the mail server; empty without one
 	Resend                              bridge.Resend  // for subscriptions that say nothing of it
 	OwnPorts                            map[int]string // that the program listens on, with the listener
 	ZeroMQDescriptors                   int            // file descriptors for ZeroMQ sockets and their peers

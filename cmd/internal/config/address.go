@@ -29,7 +29,7 @@ func (a *portAddress) Set(text string) error {
 	host, port := "", text
 	if _, err := strconv.Atoi(text); err != nil {
 		if host, port, err = net.SplitHostPort(text); err != nil || host == "" {
-			return errors.New("is no TCP port; use a number from 0 to 65535, or one with an address, such as 127.0.0.1:9090 or [::1]:9090")
+			return errors.New("is not a TCP port; use a number from 0 to 65535, or add an address, such as 127.0.0.1:9090 or [::1]:9090")
 		}
 	}
 	n, err := strconv.ParseUint(port, 10, 16)

@@ -41,8 +41,8 @@ func TestSettingsAreRefused(t *testing.T) {
 		says string
 	}{
 		"empty address":            {[]string{"--host", ""}, `setting host: "": give an address`},
-		"empty address of a port":  {[]string{"--data-port", ":59880"}, `--data-port: ":59880": is no TCP port; use a number from`},
-		"address without a port":   {[]string{"--data-port", "[::1]"}, `--data-port: "[::1]": is no TCP port`},
+		"empty address of a port":  {[]string{"--data-port", ":59880"}, `--data-port: ":59880": is not a TCP port; use a number from`},
+		"address without a port":   {[]string{"--data-port", "[::1]"}, `--data-port: "[::1]": is not a TCP port`},
 		"port too large at a host": {[]string{"--data-port", "127.0.0.1:70000"}, `--data-port: "127.0.0.1:70000": use a TCP port`},
 		"empty NATS address":       {[]string{"--nats-host", ""}, `setting nats-host: "": give an address`},
 		"size without a number":    {[]string{"--disk-reserve", "lots"}, `--disk-reserve: "lots": is no size; write it as 512, 64KiB, 16M or 10G`},
@@ -63,7 +63,7 @@ func TestSettingsAreRefused(t *testing.T) {
 		"negative age":             {[]string{"--readings-max-age", "-1h"}, "setting readings-max-age: -1h: use a time of 0 or more"},
 		"unknown word":             {[]string{"--edgex-version", "3"}, "setting edgex-version: 3: use 2.3 or 4"},
 		"open loopback":            {[]string{"--secure", "--loopback", "open"}, "setting loopback: open: use loopback=operator"},
-		"no sender":                {[]string{"--smtp-server", "smtp://mail.example.org"}, `setting smtp-server: smtp://mail.example.org: from "" is no address; add`},
+		"no sender":                {[]string{"--smtp-server", "smtp://mail.example.org"}, `setting smtp-server: smtp://mail.example.org: from "" is not an address; add`},
 		"unknown encryption":       {[]string{"--smtp-server", "ssl://mail.example.org"}, "setting smtp-server: ssl://mail.example.org: use"},
 		"login in a URL":           {[]string{"--smtp-server", "smtp://me:hidden@mail.example.org"}, "smtp-server: smtp://me:xxxxx@mail.example.org: leave out the login"},
 		"wrong network":            {[]string{"--deny-destinations", "10.0.0.0/33"}, `--deny-destinations: "10.0.0.0/33": `},
@@ -134,9 +134,9 @@ func TestFileOfSettingsIsChecked(t *testing.T) {
 		"line 3: loopback is there twice":             "loopback: open\nmetadata-port: 1\nloopback: secure",
 		"line 3: a second document begins":            "secure: true\n---\nmetadata-port: 1",
 		"yaml":                                        "a: b: c",
-		`setting metadata-port: "many": is no TCP port; use a number from 0 to 65535`: "metadata-port: many",
-		`setting samples: "perhaps": is neither true nor false; use one of them`:      "samples: perhaps",
-		"ledge.yaml: is larger than 1 MiB":                                            "# " + strings.Repeat("long ", 1<<18),
+		`setting metadata-port: "many": is not a TCP port; use a number from 0 to 65535`: "metadata-port: many",
+		`setting samples: "perhaps": is neither true nor false; use one of them`:         "samples: perhaps",
+		"ledge.yaml: is larger than 1 MiB":                                               "# " + strings.Repeat("long ", 1<<18),
 		"setting disk-reserve: 0: use a size from 1 byte to 1048576GiB: without a reserve, a write would break off on a full disk\n" +
 			"setting edgex-version: never: use 2.3 or 4\nsetting nats-port: -2: use a TCP port from 0 to 65535, or -1\n" +
 			"setting smtp-server: ssl: use a URL such as smtp://mail.example.org:587?from=ledge@example.org": "edgex-version: never\n" +

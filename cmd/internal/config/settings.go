@@ -189,7 +189,7 @@ func addRetentionSettings(c *Config) {
 	})
 	f.Var(newSize(&c.NotificationsMaxBytes, 1<<30), "notifications-max-bytes", "size at which the oldest notifications are removed; 0 for no limit")
 	c.timeVar(f, &c.NotificationsMaxAge, "notifications-max-age", 0, "age since the last change at which notifications are removed; 0 keeps them")
-	f.Var(newSize(&c.EventsMaxBytes, 0), "events-max-bytes", "size at which the oldest changes move from the log to an archive, in files of 8 MiB; 0 archives none")
+	f.Var(newSize(&c.EventsMaxBytes, 0), "events-max-bytes", "size at which the oldest changes move from the log to an archive, in files of 8 MiB; 0 turns archives off")
 	f.StringVar(&c.ArchiveDir, "archive-dir", "", "folder of the archives, whose changes stay readable and are never removed. Default: archive in the data folder")
 }
 

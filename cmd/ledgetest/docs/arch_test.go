@@ -431,8 +431,8 @@ func TestTestsStayOutside(t *testing.T) {
 }
 
 // TestProgramHasNoTemplatesOfGo holds that the linker leaves the templates of Go out of the program. They call methods by name. If they are
-// linked, the linker keeps every exported method of every type, which is 10 MB. A template of the console calls none. The templates of
-// Cobra are not used: no command sets one.
+// linked, the linker keeps every exported method of every type, which is 10 MB. The console's templates call functions only. Commands do
+// not use Cobra's templates.
 func TestProgramHasNoTemplatesOfGo(t *testing.T) {
 	program, err := os.ReadFile(ledgetest.Binary)
 	if err != nil {

@@ -273,7 +273,7 @@ func (w *walker) fields(node parse.Node, v reflect.Value, names []string) reflec
 		case reflect.Map:
 			v = elementOf(v)
 		default:
-			w.errorf(node, "%s has no fields, so none with the name %s", of.Type(), name)
+			w.errorf(node, "%s has no field %s", of.Type(), name)
 			return plain
 		}
 	}
