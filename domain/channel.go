@@ -74,7 +74,7 @@ func (c Channel) checkAddress(p *Problems, cure string) {
 	}
 	p.checkLength("host", c.Host)
 	if c.Port < 1 || c.Port > 65535 {
-		p.Add("port", "%d is no TCP port; use 1 to 65535", c.Port)
+		p.Add("port", "%d is not a TCP port; use 1 to 65535", c.Port)
 	}
 }
 
@@ -93,6 +93,6 @@ func (c Channel) checkHost(p *Problems) {
 	}
 	u, err := url.Parse("http://" + host + ":" + strconv.Itoa(max(c.Port, 0)) + "/")
 	if c.Host != "" && (err != nil || u.Hostname() != c.Host || u.User != nil) {
-		p.Add("host", "%s is no address or name of a host; write it without a scheme, a port or a path", quote(c.Host))
+		p.Add("host", "%s is not an IP address or a host name; write it without a scheme, a port or a path", quote(c.Host))
 	}
 }

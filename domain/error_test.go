@@ -34,11 +34,11 @@ func TestCodeOf(t *testing.T) {
 
 func TestProblems(t *testing.T) {
 	var inner, p Problems
-	inner.Add("port", "%d is no TCP port", 0)
+	inner.Add("port", "%d is not a TCP port", 0)
 	inner.Add("topic", "is missing")
 	p.Add("name", "%s is too long", "x")
 	p.In("channels[1]", inner)
-	const want = "name: x is too long; channels[1].port: 0 is no TCP port; channels[1].topic: is missing"
+	const want = "name: x is too long; channels[1].port: 0 is not a TCP port; channels[1].topic: is missing"
 	if got := joinProblems(p); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -46,7 +46,7 @@ func TestProblems(t *testing.T) {
 	if got == nil || got.Code != Invalid || got.Message != want || !slices.Equal(got.Problems, p) {
 		t.Errorf("got %+v, want %q with code %d", got, want, Invalid)
 	}
-	if one := p[1]; one.Path() != "channels[1].port" || one.Says() != "0 is no TCP port" {
+	if one := p[1]; one.Path() != "channels[1].port" || one.Says() != "0 is not a TCP port" {
 		t.Errorf("got %q at %q", one.Says(), one.Path())
 	}
 	if err := (Problems{}).Err(); err != nil {

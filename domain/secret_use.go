@@ -36,7 +36,7 @@ func (u SecretUse) Check() Problems {
 		p.Add("host", "is missing, longer than %d bytes or not all printable ASCII; give the name or address of the server", MaxName)
 	}
 	if u.Port < 1 || u.Port > 65535 {
-		p.Add("port", "is no TCP port; use 1 to 65535")
+		p.Add("port", "is not a TCP port; use 1 to 65535")
 	}
 	return p
 }

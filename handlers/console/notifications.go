@@ -44,6 +44,7 @@ func (s notificationPages) Routes() []web.Route {
 type notificationRow struct {
 	domain.Notification
 	Title, Deliveries string
+	Nobody            int // messages that were published and reached no subscriber
 }
 
 type notificationsData struct {
@@ -104,30 +105,40 @@ func (s notificationPages) notifications(c *gin.Context) error {
 	return s.Show(c, d.Period.Status(), "notifications", web.Page{Title: "Notifications", Live: "notifications&transmissions", Data: d})
 }
 
-// notificationRows adds titles and the counts of transmissions. It reads a counter of an index and one event for each notification.
+// mostCounted bounds the transmissions of a notification that the list reads to count the messages that reached nobody.
+const mostCounted = 20
+
+// notificationRows adds titles and the counts of transmissions. For each notification it reads one event and at most mostCounted
+// transmissions.
 func (s notificationPages) notificationRows(c *gin.Context, list []domain.Notification) ([]notificationRow, error) {
 	view, done := s.notes()
 	defer done()
 	rows := make([]notificationRow, len(list))
 	for i, n := range list {
 		own := domain.Filter{Index: domain.IndexNotification, Value: n.ID}
-		_, total, err := view.Lists.Keys(domain.ListTransmissions, domain.Page{}, own)
+		sent, total, err := view.Lists.Transmissions(domain.Page{Limit: mostCounted}, own)
 		if err != nil {
 			return nil, err
 		}
+		nobody := 0
+		for _, t := range sent {
+			if len(t.Records) > 0 && lastTry(t).ReachedNobody() {
+				nobody++
+			}
+		}
 		title, _ := s.titleOf(c.Request.Context(), n)
-		rows[i] = notificationRow{n, title, countDeliveries(total, n.Failed, n.Open)}
+		rows[i] = notificationRow{n, title, countDeliveries(total, nobody, n.Failed, n.Open), nobody}
 	}
 	return rows, nil
 }
 
-// countDeliveries says how many of some transmissions were sent, failed, and wait.
-func countDeliveries(total, failed, waiting int) string {
+// countDeliveries says how many of some transmissions were sent, were sent to nobody, failed, and wait.
+func countDeliveries(total, nobody, failed, waiting int) string {
 	var parts []string
 	for _, one := range []struct {
 		n    int
 		word string
-	}{{total - failed - waiting, "sent"}, {failed, "failed"}, {waiting, "waiting"}} {
+	}{{total - nobody - failed - waiting, "sent"}, {nobody, "sent to nobody"}, {failed, "failed"}, {waiting, "waiting"}} {
 		if one.n > 0 {
 			parts = append(parts, fmt.Sprint(one.n, " ", one.word))
 		}
@@ -238,6 +249,7 @@ type transmissionView struct {
 	Status           string         `json:"status"`
 	MayResend        bool           `json:"-"` // it was given up, so that it can be sent again
 	Nobody           bool           `json:"-"` // the last try reached no subscriber
+	Next             int64          `json:"-"` // when it is tried again, in milliseconds since the Unix epoch; 0 if it is not, or at once
 }
 
 // try is a try of a transmission. Nobody says that it reached no subscriber.
@@ -246,7 +258,19 @@ type try struct {
 	Nobody bool `json:"-"`
 }
 
-// complete fills the fields that the API does not have.
+// findNextTries sets when transmissions are tried again. The API does not say it.
+func (s notificationPages) findNextTries(all []transmissionView) {
+	view, done := s.notes()
+	defer done()
+	now := s.Now().UnixMilli()
+	for i := range all {
+		if t, ok := view.State.Transmissions.Get(all[i].ID); ok && t.IsOpen() && t.Next > now {
+			all[i].Next = t.Next
+		}
+	}
+}
+
+// complete sets MayResend and Nobody.
 func (v *transmissionView) complete() {
 	v.MayResend = domain.Transmission{Status: v.Status}.IsGivenUp()
 	for i := range v.Records {
@@ -338,6 +362,7 @@ func (s notificationPages) notification(c *gin.Context) error {
 	for i := range got.Transmissions {
 		got.Transmissions[i].complete()
 	}
+	s.findNextTries(got.Transmissions)
 	transmissions := web.Cut(&web.Cutter{Entries: web.PageRows, Text: web.ShownText, Room: 4 * web.ShownBytes}, &got.Transmissions)
 	s.Memory(c).Release()
 	d := notificationData{Notification: n, Transmissions: transmissions, Total: got.Total}

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	template "github.com/DataDog/datadog-agent/pkg/template/html"
 	"github.com/gin-gonic/gin"
@@ -169,8 +172,9 @@ func (s readingPages) serveCSV(c *gin.Context) error {
 	if period.To == "" {
 		period.Last = s.Now()
 	}
-	path := exportPath(web.FilterText(c, "device"), web.FilterText(c, "resource"), period)
-	out := &exported{ResponseWriter: c.Writer, header: http.Header{}}
+	device, resource := web.FilterText(c, "device"), web.FilterText(c, "resource")
+	path := exportPath(device, resource, period)
+	out := &exported{ResponseWriter: c.Writer, header: http.Header{}, name: exportName(device, resource)}
 	accept := "text/csv"
 	for offset := 0; offset < web.MostExported; offset += exportedAtOnce {
 		out.status, out.page = 0, 0
@@ -203,9 +207,16 @@ func exportPath(device, resource string, p web.Period) string {
 	return path + fmt.Sprintf("/start/%d/end/%d", p.First.UnixNano(), p.Last.UnixNano())
 }
 
+// exportName is the name of the file with the readings of a device, of a resource, or of both. Either may be empty.
+func exportName(device, resource string) string {
+	parts := slices.DeleteFunc([]string{"readings", device, resource}, func(s string) bool { return s == "" })
+	return strings.Join(parts, "-") + ".csv"
+}
+
 // exported passes pages of core-data on as one file. A page that is refused has a status and no text.
 type exported struct {
 	http.ResponseWriter
+	name   string      // of the file
 	header http.Header // of a page
 	status int         // of a page
 	page   int         // bytes of a page
@@ -229,7 +240,7 @@ func (w *exported) Write(p []byte) (int, error) {
 		w.begun = true
 		h := w.ResponseWriter.Header()
 		h.Set("Content-Type", "text/csv; charset=utf-8")
-		h.Set("Content-Disposition", `attachment; filename="readings.csv"`)
+		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": w.name}))
 		w.ResponseWriter.WriteHeader(http.StatusOK)
 		if _, err := io.WriteString(w.ResponseWriter, byteOrderMark); err != nil {
 			return 0, err

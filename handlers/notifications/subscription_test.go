@@ -55,7 +55,7 @@ func TestBadSubscriptions(t *testing.T) {
 		{"no channels", "[" + subscription(`{"type":"ZeroMQ","host":"*","port":5564,"topic":"t","publisher":"p"}`, "") + "]", "[0].subscription.channels: is missing"},
 		{"unknown channel", "[" + subscription("ZeroMQ", "PIGEON") + "]", `[0].subscription.channels[0].type: \"PIGEON\" is unknown`},
 		{"no host", "[" + subscription(`"*"`, `""`) + "]", "[0].subscription.channels[0].host"},
-		{"port 0", "[" + subscription("5564", "0") + "]", "[0].subscription.channels[0].port: 0 is no TCP port"},
+		{"port 0", "[" + subscription("5564", "0") + "]", "[0].subscription.channels[0].port: 0 is not a TCP port"},
 		{"port a string", "[" + subscription("5564", `"5564"`) + "]", "[0].subscription.channels[0].port: a JSON string is not possible here; give a whole number of 64 bits"},
 		{"no topic", "[" + subscription(`"topic":"t",`, "") + "]", "[0].subscription.channels[0].topic"},
 		{"bad category", "[" + subscription("DEVICE_CHANGED", "a b") + "]", "[0].subscription.categories[0]"},

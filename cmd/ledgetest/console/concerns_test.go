@@ -189,18 +189,24 @@ func TestConsoleSendAgain(t *testing.T) {
 	}
 }
 
-// TestConsoleChangeInWords has a device locked: the list of notifications says so in words, with the user.
+// TestConsoleChangeInWords has a device locked: the list of notifications says so in words, with the user. The page of a notification says
+// when it is tried again.
 func TestConsoleChangeInWords(t *testing.T) {
 	t.Parallel()
 	p := ledgetest.Start(t, t.TempDir())
 	c := p.NewRole(t, domain.Operator)
 	addRESTSubscription(p, "warehouse", "DEVICE_CHANGED", porttest.Hold(t))
+	slow := `[{"apiVersion":"v2","subscription":{"name":"warehouse","resendInterval":"1h"}}]`
+	p.PostJSON(http.MethodPatch, p.Notifications+"/api/v2/subscription", slow, http.StatusOK)
 	p.AddDevice("gate-cam-1")
 	ledgetest.Want(c.Post("/devices", url.Values{"name": {"gate-cam-1"}, "action": {"lock"}}), t, http.StatusSeeOther)
 	ledgetest.Until(t, "the notification", func() bool {
 		return strings.Contains(c.Get("/notifications").Text, "gate-cam-1 locked by test-operator")
 	})
 	text := c.Get("/notifications").Text
+	all := regexp.MustCompile(`/notifications/[0-9a-f-]{36}`).FindAllString(text, -1)
+	at := all[len(all)-1] // the others wait for it
+	ledgetest.Until(t, "the next try", func() bool { return strings.Contains(c.Get(at).Text, "RESENDING</span>, next try <time") })
 	if strings.Contains(text, "actionType") || !strings.Contains(text, "gate-cam-1 added by anonymous") {
 		t.Errorf("the list of notifications:\n%s", text)
 	}

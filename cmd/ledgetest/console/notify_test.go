@@ -44,6 +44,10 @@ func TestConsoleProfileToEnvelope(t *testing.T) {
 		t.Fatalf("after the upload: at %s", at)
 	}
 	b.picture("profile")
+	b.see("#delete button:enabled")
+	device := strings.Replace(ledgetest.DeviceJSON("till-7"), `"sample-image"`, `"camera"`, 1)
+	p.PostJSON(http.MethodPost, p.Metadata+"/api/v2/device", "["+device+"]", http.StatusCreated)
+	b.see("#delete button:disabled")
 	port := porttest.Hold(t)
 	b.open("/subscriptions/+add")
 	b.fill("#f-name", "watch", "#f-receiver", "operators", "#f-channels-0--host", "127.0.0.1", "#f-channels-0--port", strconv.Itoa(port), "#f-channels-0--topic", "changes")
@@ -114,6 +118,11 @@ func TestConsoleProfiles(t *testing.T) {
 	}
 	ledgetest.Want(c.Get("/profiles/large/edit"), t, http.StatusUnprocessableEntity, "cannot be edited here")
 	ledgetest.Want(c.Get("/profiles?model=M-2"), t, http.StatusOK, "/profiles/a")
+	_, example, _ := strings.Cut(c.Get("/profiles/+upload").Text, `data-language="YAML">`)
+	example, _, _ = strings.Cut(example, "</pre>")
+	ledgetest.Want(upload(html.UnescapeString(example)), t, http.StatusSeeOther)
+	ledgetest.Want(c.Get("/profiles/oven"), t, http.StatusOK, "image/jpeg", `type="submit">Delete`)
+	ledgetest.Want(c.Get("/profiles/sample-image"), t, http.StatusOK, "disabled title=")
 	ledgetest.Want(c.Post("/profiles/sample-image/delete", nil), t, http.StatusConflict, "is in use", "/devices/sample-image")
 	ledgetest.Want(c.Post("/profiles/a/delete", nil), t, http.StatusSeeOther)
 	ledgetest.Want(c.Get("/profiles/a"), t, http.StatusNotFound)
@@ -145,6 +154,7 @@ func TestConsoleSubscriptions(t *testing.T) {
 	ledgetest.Want(c.Get(test.Header.Get("Location")), t, http.StatusOK, `<span class="tag warn">SENT to nobody</span>`)
 	ledgetest.Want(c.Get("/subscriptions"), t, http.StatusOK,
 		`<span class="warn">The last message was published, and no subscriber got it</span>`)
+	ledgetest.Want(c.Get("/notifications"), t, http.StatusOK, ` class="warn">1 sent to nobody<`)
 	ledgetest.Want(c.Post("/subscriptions/watch/resend", nil), t, http.StatusSeeOther)
 	ledgetest.Want(c.Get("/subscriptions/watch"), t, http.StatusOK, "No message was given up.")
 	second := url.Values{"more": {"REST"}}
@@ -261,6 +271,8 @@ func TestConsoleNotifications(t *testing.T) {
 	for _, q := range []string{"severity=CRITICAL", "category=fire", "label=l2", "from=2020-01-01T00:00", "ack=false"} {
 		ledgetest.Want(c.Get("/notifications?"+q), t, http.StatusOK, at)
 	}
+	ledgetest.Want(c.Get("/notifications?from=2026-01-02&to=2026-01-01"), t, http.StatusUnprocessableEntity, "f-to-error",
+		"The end is before the start.")
 	for _, q := range []string{"severity=MINOR", "category=x", "to=2020-01-01T00:00", "ack=true"} {
 		if got := c.Get("/notifications?" + q); got.StatusCode != http.StatusOK || strings.Contains(got.Text, at) {
 			t.Errorf("%s: %s, or it shows the notification", q, got.Status)

@@ -23,13 +23,16 @@ func PeriodOf(c *gin.Context) (p Period) {
 	if p.To != "" {
 		_, p.Last, p.ToWrong = ReadTime(p.To)
 	}
+	if p.Status() == http.StatusOK && p.Last.Before(p.First) {
+		p.ToWrong = "The end is before the start."
+	}
 	return p
 }
 
 // Given reports whether the query has a period.
 func (p Period) Given() bool { return p.From+p.To != "" }
 
-// Status is that of the page: an error if an end of the period is not a time.
+// Status is the status of the page: an error if an end of the period is not a time, or the end is before the start.
 func (p Period) Status() int {
 	if p.FromWrong+p.ToWrong != "" {
 		return http.StatusUnprocessableEntity
