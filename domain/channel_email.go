@@ -29,7 +29,7 @@ func (c Channel) checkEmail(p *Problems) {
 	}
 	checkIndexed(p, "recipients", c.Recipients, func(p *Problems, path, v string) {
 		if a, err := mail.ParseAddress(v); err != nil || a.Address != v {
-			p.Add(path, "%s is no e-mail address; write it as name@example.com", quote(v))
+			p.Add(path, "%s is not an e-mail address; write it as name@example.com", quote(v))
 		}
 		p.checkLength(path, v)
 	})

@@ -49,7 +49,7 @@ func (c Channel) checkMQTT(p *Problems) {
 		p.Add("topic", "%s has a wildcard; publish on one topic, without + and #", quote(c.Topic))
 	}
 	if c.QoS < 0 || c.QoS > 2 {
-		p.Add("qos", "%d is no quality of service; use 0, 1 or 2", c.QoS)
+		p.Add("qos", "%d is not a quality of service; use 0, 1 or 2", c.QoS)
 	}
 	checkSeconds(p, "keepAlive", c.KeepAlive)
 	checkSeconds(p, "connectTimeout", c.ConnectTimeout)

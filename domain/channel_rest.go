@@ -35,6 +35,6 @@ func (c Channel) checkREST(p *Problems) {
 	}
 	c.checkHost(p)
 	if _, err := url.Parse("http://host/" + strings.TrimPrefix(c.Path, "/")); err != nil {
-		p.Add("path", "%s is no path of a URL; write it as /notify, with %%20 for a space", quote(c.Path))
+		p.Add("path", "%s is not a path of a URL; write it as /notify, with %%20 for a space", quote(c.Path))
 	}
 }

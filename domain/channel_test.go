@@ -32,7 +32,7 @@ func TestChannels(t *testing.T) {
 		{"most client keys", func(c *Channel) { c.ClientKeys = slices.Repeat([]string{clientKey}, MaxClientKeys) }, ""},
 		{"too many client keys", func(c *Channel) { c.ClientKeys = slices.Repeat([]string{clientKey}, MaxClientKeys+1) }, "channels[0].clientKeys: has 65 entries; use at most 64"},
 		{"a short client key", func(c *Channel) { c.ClientKeys = []string{clientKey, clientKey[1:]} }, "channels[0].clientKeys[1]: "},
-		{"a client key in hex", func(c *Channel) { c.ClientKeys = []string{strings.Repeat("0a", 32)} }, "is no public key of CURVE; give the 40 characters"},
+		{"a client key in hex", func(c *Channel) { c.ClientKeys = []string{strings.Repeat("0a", 32)} }, "is not a public key of CURVE; give the 40 characters"},
 		{"a client key that is nobody's", func(c *Channel) { c.ClientKeys = []string{strings.Repeat("0", 40)} }, "is a key that protects nothing"},
 		{"no type", func(c *Channel) { c.Type = "" }, "channels[0].type: is missing or empty; use one of REST, EMAIL, MQTT, ZeroMQ"},
 		{"type in lower case", func(c *Channel) { c.Type = "zeromq" }, `channels[0].type: "zeromq" is unknown; use one of REST, EMAIL, MQTT, ZeroMQ`},
@@ -90,8 +90,8 @@ func TestRESTChannels(t *testing.T) {
 		{"a host with a user", func(c *Channel) { c.Host = "me@a" }, `channels[0].host: "me@a" is not an IP address or a host name`},
 		{"a host with a port", func(c *Channel) { c.Host = "a:80" }, `channels[0].host: "a:80" is not an IP address or a host name`},
 		{"no port", func(c *Channel) { c.Port = 0 }, "channels[0].port: 0 is not a TCP port"},
-		{"a path with a line break", func(c *Channel) { c.Path = "/a\n" }, `channels[0].path: "/a\n" is no path of a URL`},
-		{"a path with a broken escape", func(c *Channel) { c.Path = "/%zz" }, `channels[0].path: "/%zz" is no path of a URL`},
+		{"a path with a line break", func(c *Channel) { c.Path = "/a\n" }, `channels[0].path: "/a\n" is not a path of a URL`},
+		{"a path with a broken escape", func(c *Channel) { c.Path = "/%zz" }, `channels[0].path: "/%zz" is not a path of a URL`},
 		{"a path too long", func(c *Channel) { c.Path = strings.Repeat("p", MaxPath+1) }, "channels[0].path: is 2049 bytes long; use at most 2048"},
 	} {
 		wantChannel(t, tt.name, with(hook(), tt.edit), tt.says)
@@ -99,7 +99,7 @@ func TestRESTChannels(t *testing.T) {
 }
 
 func TestEmailChannels(t *testing.T) {
-	const form = "is no e-mail address; write it as name@example.com"
+	const form = "is not an e-mail address; write it as name@example.com"
 	for _, tt := range []struct {
 		name       string
 		recipients []string
@@ -137,7 +137,7 @@ func TestMQTTChannels(t *testing.T) {
 		{"no publisher", func(c *Channel) { c.Publisher = "" }, "channels[0].publisher: is missing or empty; give the client id"},
 		{"no topic", func(c *Channel) { c.Topic = "" }, "channels[0].topic: is missing or empty; give the topic to publish on"},
 		{"a wildcard", func(c *Channel) { c.Topic = "alarms/#" }, `channels[0].topic: "alarms/#" has a wildcard`},
-		{"qos 3", func(c *Channel) { c.QoS = 3 }, "channels[0].qos: 3 is no quality of service; use 0, 1 or 2"},
+		{"qos 3", func(c *Channel) { c.QoS = 3 }, "channels[0].qos: 3 is not a quality of service; use 0, 1 or 2"},
 		{"negative keepAlive", func(c *Channel) { c.KeepAlive = -1 }, "channels[0].keepAlive: -1 is out of range; use 0 to 65535 seconds"},
 		{"long connectTimeout", func(c *Channel) { c.ConnectTimeout = 65536 }, "channels[0].connectTimeout: 65536 is out of range"},
 		{"unknown scheme", func(c *Channel) { c.Scheme = "http" }, `channels[0].scheme: "http" is unknown; use one of tcp, mqtt, ssl`},

@@ -49,7 +49,7 @@ func (c Channel) checkZeroMQ(p *Problems) {
 	checkIndexed(p, "clientKeys", c.ClientKeys, checkClientKey)
 }
 
-// anyPrivateKey is a key that is no secret.
+// anyPrivateKey is a key that is not a secret.
 var anyPrivateKey = func() *ecdh.PrivateKey {
 	key, err := ecdh.X25519().NewPrivateKey(bytes.Repeat([]byte{1}, z85.KeyBytes))
 	if err != nil {
@@ -62,7 +62,7 @@ var anyPrivateKey = func() *ecdh.PrivateKey {
 func checkClientKey(p *Problems, path, v string) {
 	b, err := z85.Decode(v)
 	if err != nil || len(b) != z85.KeyBytes {
-		p.Add(path, "%s is no public key of CURVE; give the %d characters that ZeroMQ's curve_keypair made", quote(v), z85.KeyLength)
+		p.Add(path, "%s is not a public key of CURVE; give the %d characters that ZeroMQ's curve_keypair made", quote(v), z85.KeyLength)
 		return
 	}
 	key, err := ecdh.X25519().NewPublicKey(b)

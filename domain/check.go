@@ -141,13 +141,13 @@ func (p *Problems) checkURL(path, value string) {
 		return
 	}
 	if u, err := url.ParseRequestURI(value); err != nil || u.Host == "" {
-		p.Add(path, "%s is no absolute URL; write it as http://host:port", quote(value))
+		p.Add(path, "%s is not an absolute URL; write it as http://host:port", quote(value))
 	}
 }
 
 func (p *Problems) checkDuration(path, value string) {
 	if d, err := time.ParseDuration(value); err != nil || d < 0 {
-		p.Add(path, "%s is no duration; write it as 300ms, 10s or 24h", quote(value))
+		p.Add(path, "%s is not a duration; write it as 300ms, 10s or 24h", quote(value))
 	}
 }
 
@@ -156,7 +156,7 @@ func (p *Problems) checkMediaType(path, value string) {
 		return
 	}
 	if _, _, err := mime.ParseMediaType(value); err != nil || strings.ContainsFunc(value, unicode.IsControl) {
-		p.Add(path, "%s is no media type; write it as image/jpeg", quote(value))
+		p.Add(path, "%s is not a media type; write it as image/jpeg", quote(value))
 	}
 }
 

@@ -50,7 +50,7 @@ func (e DataEventAdded) Check() Problems {
 // checkOrigin refuses what EdgeX 2.3 takes for missing, and times before 1970, which it takes.
 func (p *Problems) checkOrigin(origin int64) {
 	if origin <= 0 {
-		p.Add("origin", "%d is no time; give nanoseconds since 1970", origin)
+		p.Add("origin", "%d is not a time; give nanoseconds since 1970", origin)
 	}
 }
 
@@ -60,7 +60,7 @@ func (p *Problems) checkDataTags(tags json.RawMessage) {
 	case len(tags) > MaxDataTags:
 		p.Add("tags", "is %d bytes long; use at most %d", len(tags), MaxDataTags)
 	case !bytes.HasPrefix(bytes.TrimSpace(tags), []byte("{")):
-		p.Add("tags", "%s is no object; give one, or leave it out", quote(string(tags)))
+		p.Add("tags", "%s is not an object; give one, or leave it out", quote(string(tags)))
 	}
 }
 

@@ -21,7 +21,7 @@ func TestDataEventCheck(t *testing.T) {
 		{func(e *DataEventAdded) { e.Event.Device = "" }, "deviceName: is missing"},
 		{func(e *DataEventAdded) { e.Event.Profile = "a.b" }, `profileName: "a.b" has the character '.'`},
 		{func(e *DataEventAdded) { e.Event.Source = long }, "sourceName: "},
-		{func(e *DataEventAdded) { e.Event.Origin = 0 }, "origin: 0 is no time"},
+		{func(e *DataEventAdded) { e.Event.Origin = 0 }, "origin: 0 is not a time"},
 		{func(e *DataEventAdded) { e.Event.Tags = nil }, ""},
 		{func(e *DataEventAdded) { e.Event.Tags = json.RawMessage(`["x"]`) }, "tags: "},
 		{func(e *DataEventAdded) { e.Event.Tags = make(json.RawMessage, MaxDataTags+1) }, "tags: is 65537 bytes long"},

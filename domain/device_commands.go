@@ -103,7 +103,7 @@ func (c RemoveDevice) Decide(s State) (Event, error) {
 	return DeviceRemoved{d, Revision(s.Devices, d.Name)}, nil
 }
 
-// equal is reflect.DeepEqual, without copies of what is no list or map.
+// equal is reflect.DeepEqual, without copies of what is not a list or map.
 func equal(a, b reflect.Value) bool {
 	switch a.Kind() {
 	case reflect.String, reflect.Bool, reflect.Int64:

@@ -52,11 +52,11 @@ func TestUpdateDevice(t *testing.T) {
 			code: Invalid, says: "protocols: is empty; give at least one protocol, or leave it out"},
 		{name: "negative interval", given: onboarded(),
 			when: patchCamera("autoEvents", []AutoEvent{{Interval: "-1s", SourceName: "zoom"}}),
-			code: Invalid, says: `autoEvents[0].interval: "-1s" is no duration; write it as 300ms`},
+			code: Invalid, says: `autoEvents[0].interval: "-1s" is not a duration; write it as 300ms`},
 	})
 }
 
-// The order of an object's members and the spelling of its text are no change.
+// The order of an object's members and the spelling of its text are not a change.
 func TestUpdateDeviceToTheSameLocation(t *testing.T) {
 	state := given(append(catalogue(), DeviceAdded{Device: with(camera(), func(d *Device) {
 		d.Location = json.RawMessage(`{"at":[{"lat":1.50,"lng":2}],"room":"caf\u00e9"}`)

@@ -51,7 +51,7 @@ func TestAddDeviceRefusesFields(t *testing.T) {
 			`protocolName: is missing; devices of "device-rest" need it: add "protocolName":"rest"`},
 		{"no protocols", func(d *Device) { d.Protocols = nil }, `protocols: is missing or empty; give at least one protocol, such as {"other":{}}`},
 		{"autoEvent interval", func(d *Device) { d.AutoEvents = []AutoEvent{{Interval: "10", SourceName: "zoom"}} },
-			`autoEvents[0].interval: "10" is no duration; write it as 300ms, 10s or 24h`},
+			`autoEvents[0].interval: "10" is not a duration; write it as 300ms, 10s or 24h`},
 		{"autoEvent without source", func(d *Device) {
 			d.AutoEvents = []AutoEvent{{Interval: "10s", SourceName: "zoom"}, {Interval: "10s"}}
 		}, "autoEvents[1].sourceName: is missing or empty; give a value"},

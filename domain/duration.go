@@ -48,6 +48,6 @@ func parseISO(text string) (time.Duration, bool) {
 
 func (p *Problems) checkInterval(path, value string) {
 	if _, ok := ParseDuration(value); !ok {
-		p.Add(path, "%s is no duration; write it as 300ms, 10s or 24h, or as PT10S or P1D", quote(value))
+		p.Add(path, "%s is not a duration; write it as 300ms, 10s or 24h, or as PT10S or P1D", quote(value))
 	}
 }

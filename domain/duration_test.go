@@ -15,7 +15,7 @@ func TestDurations(t *testing.T) {
 		if ok != (len(p) == 0) {
 			t.Errorf("%q: got %q, want it taken: %t", text, p, ok)
 		}
-		if !ok && !strings.Contains(joinProblems(p), "is no duration; write it as 300ms, 10s or 24h") {
+		if !ok && !strings.Contains(joinProblems(p), "is not a duration; write it as 300ms, 10s or 24h") {
 			t.Errorf("%q: got %q, which names no cure", text, p)
 		}
 	}
@@ -36,7 +36,7 @@ func TestParseDuration(t *testing.T) {
 	} {
 		got, err := patchGate("resendInterval", text).Decide(given(subscribed()...))
 		if text != "" { // which takes the interval away
-			wantRefusal(t, got, err, Invalid, "is no duration; write it as 300ms, 10s or 24h, or as PT10S or P1D")
+			wantRefusal(t, got, err, Invalid, "is not a duration; write it as 300ms, 10s or 24h, or as PT10S or P1D")
 		}
 		if d, ok := ParseDuration(text); ok {
 			t.Errorf("%q: got %v, want none", text, d)

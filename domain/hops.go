@@ -18,7 +18,7 @@ const HopLength = 16
 
 const via = " via "
 
-// ParseHops reads ids with commas between them; what is no id is left out.
+// ParseHops reads ids with commas between them; what is not an id is left out.
 func ParseHops(text string) (h Hops) {
 	for id := range strings.SplitSeq(text, ",") {
 		if id = strings.TrimSpace(id); isHop(id) {

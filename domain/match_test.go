@@ -32,9 +32,9 @@ func TestSubscriptionMatches(t *testing.T) {
 		{"raised: neither", both, change, false},
 		{"posted in the category and with the label of changes", Subscription{Categories: []string{DeviceChanged}},
 			Notification{Category: DeviceChanged, Labels: []string{"metadata"}}, false},
-		{"a label is no category", Subscription{Categories: []string{"a"}}, Notification{Labels: []string{"a"}}, false},
-		{"a category is no label", Subscription{Labels: []string{"a"}}, Notification{Category: "a"}, false},
-		{"no category is no match", Subscription{Categories: []string{""}}, Notification{Labels: []string{"x"}}, false},
+		{"a label is not a category", Subscription{Categories: []string{"a"}}, Notification{Labels: []string{"a"}}, false},
+		{"a category is not a label", Subscription{Labels: []string{"a"}}, Notification{Category: "a"}, false},
+		{"no category is not a match", Subscription{Categories: []string{""}}, Notification{Labels: []string{"x"}}, false},
 		{"nothing on either side", Subscription{}, Notification{}, false},
 	}
 	for _, tt := range tests {

@@ -55,7 +55,7 @@ func TestCheckObject(t *testing.T) {
 	for _, body := range []string{"", "x", "[", `"a`, `{`, `{}{}`, `{} x`, `{"a":}`, `{a:1}`, `{"a":1,}`, "\ufeff{}"} {
 		wantNoValue(t, r, "application/json", body, `resource "r": the body is no JSON: `)
 	}
-	wantNoValue(t, r, "application/json", " null ", `resource "r": the body is null, which is no value; post an object`)
+	wantNoValue(t, r, "application/json", " null ", `resource "r": the body is null, which is not a value; post an object`)
 	for _, sent := range []string{"", "text/json", "text/plain", "application/json+x", "json"} {
 		wantNoValue(t, r, sent, "{}", `resource "r": wrong Content-Type: expected "application/json" but received "`+sent+`"`)
 	}

@@ -31,10 +31,10 @@ func TestUpdateProfile(t *testing.T) {
 		{name: "what is left out goes", given: catalogue(), when: replaceImage(func(p *Profile) { p.DeviceCommands = nil }),
 			want: imageUpdated(func(p *Profile) { p.DeviceCommands = nil }, "deviceCommands")},
 		{name: "in use", given: onboarded(), when: replaceImage(relabel), want: imageUpdated(relabel, "labels")},
-		{name: "value types in any case are no change", given: catalogue(), when: replaceImage(func(p *Profile) {
+		{name: "value types in any case are not a change", given: catalogue(), when: replaceImage(func(p *Profile) {
 			p.DeviceResources[0].Properties.ValueType = "binary"
 		})},
-		{name: "other types of number are no change",
+		{name: "other types of number are not a change",
 			given: []Event{ProfileAdded{Profile: with(imageProfile(), func(p *Profile) { p.DeviceResources[0].Attributes = map[string]any{"a": 1.0} })}},
 			when:  replaceImage(func(p *Profile) { p.DeviceResources[0].Attributes = map[string]any{"a": 1} })},
 		{name: "wrong in itself", given: catalogue(), when: replaceImage(func(p *Profile) { p.DeviceResources = nil }),

@@ -28,7 +28,7 @@ func TestBaseAddress(t *testing.T) {
 			t.Errorf("%q: %v", address, err)
 		}
 		if !ok {
-			wantRefusal(t, got, err, Invalid, `baseAddress: "`+address+`" is no absolute URL; write it as http://host:port`)
+			wantRefusal(t, got, err, Invalid, `baseAddress: "`+address+`" is not an absolute URL; write it as http://host:port`)
 		}
 	}
 }

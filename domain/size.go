@@ -30,7 +30,7 @@ func ParseSize(text string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 || n > (1<<62)/factor {
-		return 0, errors.New("is no size; write it as 512, 64KiB, 16M or 10G, which are powers of 1024")
+		return 0, errors.New("is not a size; write it as 512, 64KiB, 16M or 10G, which are powers of 1024")
 	}
 	return n * factor, nil
 }
@@ -40,7 +40,7 @@ const MaxBodyBytes = "maxBodyBytes"
 
 // BodyLimit is how many bytes a body may have that is posted to the resource: what its attribute maxBodyBytes says, a whole
 // number or a text such as "10MiB", else usual. Attributes belong to whoever wrote the profile, so that a profile is
-// taken whatever they are; one that is no size is an Invalid Error here.
+// taken whatever they are; one that is not a size is an Invalid Error here.
 func (r DeviceResource) BodyLimit(usual int64) (limit int64, own bool, err error) {
 	value, ok := r.Attributes[MaxBodyBytes]
 	if !ok {
@@ -57,7 +57,7 @@ func (r DeviceResource) BodyLimit(usual int64) (limit int64, own bool, err error
 		limit = int64(v)
 	}
 	if err != nil || limit < 1 {
-		return 0, false, Errorf(Invalid, `resource %q: its attribute %s is %v in the profile, which is no size above 0; write it there as 10485760 or "10MiB"`, r.Name, MaxBodyBytes, quote(fmt.Sprint(value)))
+		return 0, false, Errorf(Invalid, `resource %q: its attribute %s is %v in the profile, which is not a size above 0; write it there as 10485760 or "10MiB"`, r.Name, MaxBodyBytes, quote(fmt.Sprint(value)))
 	}
 	return limit, true, nil
 }

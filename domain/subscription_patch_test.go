@@ -38,7 +38,7 @@ func TestUpdateSubscription(t *testing.T) {
 		{name: "negative resendLimit", given: subscribed(), when: patchGate("resendLimit", -1),
 			code: Invalid, says: "resendLimit: -1 is negative; use 0 or more"},
 		{name: "bad resendInterval", given: subscribed(), when: patchGate("resendInterval", "soon"),
-			code: Invalid, says: `resendInterval: "soon" is no duration`},
+			code: Invalid, says: `resendInterval: "soon" is not a duration`},
 	})
 }
 

@@ -29,7 +29,7 @@ func TestAddSubscription(t *testing.T) {
 		{name: "negative resendLimit", when: addGate(func(d *Subscription) { d.ResendLimit = -1 }),
 			code: Invalid, says: "resendLimit: -1 is negative; use 0 or more"},
 		{name: "bad resendInterval", when: addGate(func(d *Subscription) { d.ResendInterval = "10" }),
-			code: Invalid, says: `resendInterval: "10" is no duration; write it as 300ms, 10s or 24h`},
+			code: Invalid, says: `resendInterval: "10" is not a duration; write it as 300ms, 10s or 24h`},
 	})
 }
 

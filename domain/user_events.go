@@ -1,6 +1,6 @@
 package domain
 
-// Keys of the table Uses that count users and tokens. They have no slash, so that they are no entity's.
+// Keys of the table Uses that count users and tokens. They have no slash, so that they are not an entity's.
 const (
 	countOfUsers  = "users"
 	countOfAdmins = "admins"

@@ -39,7 +39,7 @@ func (e *AssertionError) Error() string {
 func (e *AssertionError) Unwrap() error { return &Error{Code: Invalid, Message: e.Error()} }
 
 // ReadValue makes a Value of a body that is posted to a resource of the profile: it checks media type and text, applies
-// the resource's transforms, compares the assertion and maps. It refuses what is no value of the resource, what a
+// the resource's transforms, compares the assertion and maps. It refuses what is not a value of the resource, what a
 // property of the profile cannot be applied to and, with an [AssertionError], what fails the assertion.
 //
 // Numbers are written as in Go source (10, 0x1F, 1_000), lists as JSON. EdgeX 2.3 wraps integers that do not fit, Ledge
@@ -224,7 +224,7 @@ func checkBinary(r DeviceResource, contentType string) (string, error) {
 	return want, nil
 }
 
-// parseObject reads the value of an Object: any JSON but null, which is no value in core-data.
+// parseObject reads the value of an Object: any JSON but null, which is not a value in core-data.
 func parseObject[V any](r DeviceResource, body []byte) (v V, err error) {
 	if err := jsonlimit.Check(body); err != nil {
 		return v, Errorf(Invalid, "resource %q: %v; make the value flatter, or its numbers smaller", r.Name, err)
@@ -233,7 +233,7 @@ func parseObject[V any](r DeviceResource, body []byte) (v V, err error) {
 		return v, Errorf(Invalid, "resource %q: the body is no JSON: %v; post a JSON value", r.Name, err)
 	}
 	if string(bytes.TrimSpace(body)) == "null" {
-		return v, Errorf(Invalid, "resource %q: the body is null, which is no value; post an object or another JSON value", r.Name)
+		return v, Errorf(Invalid, "resource %q: the body is null, which is not a value; post an object or another JSON value", r.Name)
 	}
 	return v, nil
 }

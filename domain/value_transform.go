@@ -49,7 +49,7 @@ func badProperty(name, value string, err error) error {
 	if errors.Is(err, strconv.ErrRange) {
 		return fmt.Errorf("%s, %s, is out of range", name, quote(value))
 	}
-	return fmt.Errorf("%s, %s, is no number", name, quote(value))
+	return fmt.Errorf("%s, %s, is not a number", name, quote(value))
 }
 
 // arithmetic applies base, scale and offset to values of one type.

@@ -41,10 +41,10 @@ func TestTransforms(t *testing.T) {
 		{"Float32", "3e38", p{Scale: "2"}, "String overflow"},
 		{"Float64", "0", p{Scale: "-1"}, "Float64 0.000000e+00"},
 		{"Float64", "1", p{Scale: "1e309"}, `resource "r": the profile's scale, "1e309", is out of range; correct it there`},
-		{"Float64", "1", p{Base: "ten"}, `resource "r": the profile's base, "ten", is no number; correct it there`},
+		{"Float64", "1", p{Base: "ten"}, `resource "r": the profile's base, "ten", is not a number; correct it there`},
 		{"Uint8", "1", p{Mask: "256"}, `resource "r": the profile's mask, "256", is out of range; correct it there`},
-		{"Uint8", "1", p{Shift: "1.0"}, `resource "r": the profile's shift, "1.0", is no number; correct it there`},
-		{"Uint8", "1", p{Offset: "1,0"}, `resource "r": the profile's offset, "1,0", is no number; correct it there`},
+		{"Uint8", "1", p{Shift: "1.0"}, `resource "r": the profile's shift, "1.0", is not a number; correct it there`},
+		{"Uint8", "1", p{Offset: "1,0"}, `resource "r": the profile's offset, "1,0", is not a number; correct it there`},
 		{"Bool", "true", p{Scale: "x"}, "Bool true"},
 		{"Int8Array", "[1]", p{Scale: "2"}, "Int8Array [1]"},
 		{"Int32", "50", p{Minimum: "0", Maximum: "10"}, "Int32 50"}, // these are for what is written

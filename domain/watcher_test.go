@@ -46,7 +46,7 @@ func TestAddWatcherRefusesFields(t *testing.T) {
 		{"no profileName", func(d *ProvisionWatcher) { d.ProfileName = "" }, "profileName: is missing or empty; give a name"},
 		{"unknown adminState", func(d *ProvisionWatcher) { d.AdminState = "X" }, `adminState: "X" is unknown; use one of LOCKED, UNLOCKED`},
 		{"bad autoEvent", func(d *ProvisionWatcher) { d.AutoEvents = []AutoEvent{{Interval: "10"}} },
-			`autoEvents[0].interval: "10" is no duration`},
+			`autoEvents[0].interval: "10" is not a duration`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := addFinder(tt.edit).Decide(given(catalogue()...))

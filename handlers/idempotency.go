@@ -29,7 +29,7 @@ func (a *API) Key(c *gin.Context) (string, error) {
 	}
 	key, ok := parseKey(values)
 	if !ok {
-		return "", domain.FieldErrorf(keyHeader, "%.80q is no key; give one of 1 to %d printable characters, once, in double quotes or as it is", strings.Join(values, ", "), maxKey)
+		return "", domain.FieldErrorf(keyHeader, "%.80q is not a key; give one of 1 to %d printable characters, once, in double quotes or as it is", strings.Join(values, ", "), maxKey)
 	}
 	return key, nil
 }

@@ -134,7 +134,7 @@ func TestKeys(t *testing.T) {
 			Contains: []string{`"statusCode":201`},
 		}
 		if !c.ok {
-			s.Status, s.Submits, s.Contains = 400, 0, []string{"Idempotency-Key: ", "is no key; give one of 1 to 255 printable characters, once, in double quotes or as it is"}
+			s.Status, s.Submits, s.Contains = 400, 0, []string{"Idempotency-Key: ", "is not a key; give one of 1 to 255 printable characters, once, in double quotes or as it is"}
 		}
 		scenarios = append(scenarios, s)
 	}

@@ -66,7 +66,7 @@ func (a *API) readLogin(c *gin.Context) (asked LoginRequest, err error) {
 	if err != nil {
 		return asked, err
 	}
-	wrong := domain.Errorf(domain.Invalid, `the body is no login; send {"username":"…","password":"…"}, both of them not empty`)
+	wrong := domain.Errorf(domain.Invalid, `the body is not a login; send {"username":"…","password":"…"}, both of them not empty`)
 	if jsonform.CheckLimits(body, body, 0) != nil || json.Unmarshal(body, &asked) != nil || asked.Username == "" || asked.Password == "" {
 		return asked, wrong
 	}

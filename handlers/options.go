@@ -200,7 +200,7 @@ func NewAnswers(o Options) *answers.Shared {
 	return answers.New(max(o.BodyMemory/3*2, 1), o.WriteTimeout)
 }
 
-// Randomness is read for several ids at once. That it is in memory before is no harm: ids are no secrets.
+// Randomness is read for several ids at once. That it is in memory before is harmless: ids are not secrets.
 func init() { uuid.EnableRandPool() }
 
 // newID makes a version 7 UUID: ids made later sort later, which keeps tables that are keyed by id dense.

@@ -14,7 +14,7 @@ func PathInt(c *gin.Context, param, unit string) (int64, error) {
 	text := c.Param(param)
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, domain.FieldErrorf(param, "%.80q is no whole number of 64 bits; give one, in %s", text, unit)
+		return 0, domain.FieldErrorf(param, "%.80q is not a whole number of 64 bits; give one, in %s", text, unit)
 	}
 	return n, nil
 }

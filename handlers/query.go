@@ -136,7 +136,7 @@ func Remove(a *API, log Submitter, param string, command func(key string) domain
 
 // The second message is that of EdgeX 2.3. It answers the first one with an error of Go's strconv.
 const (
-	notInteger = "querystring %s's value %q is no whole number from %d to %d; correct it or leave it out"
+	notInteger = "querystring %s's value %q is not a whole number from %d to %d; correct it or leave it out"
 	outOfRange = "querystring %s's value %d is out of min %d ~ max %d range."
 )
 

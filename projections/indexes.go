@@ -14,7 +14,7 @@ import (
 // EdgeX 2.3 keeps a set of ids, scored with the modified time, for each label, service, profile, manufacturer, model,
 // category and receiver, and answers from the highest score: its recorded answers for those lists and for all services
 // and provision watchers are newest first by modified. The lists of all devices and all profiles it keeps without a
-// score, and answers by descending id, which, with ids made at random, is no order that a client can rest on: here
+// score, and answers by descending id, which, with ids made at random, is not an order that a client can rest on: here
 // they are newest first like the rest. Readings it sorts by origin. Transmissions have no modified time.
 var (
 	profileIndexes = []fold.Index[domain.Profile]{

@@ -63,7 +63,7 @@ func TestSnapshotOfOddNames(t *testing.T) {
 	sameDump(t, (&fed{DB: d}).mustDump(t), rebuilt(t, Events, events))
 }
 
-// What is no snapshot leaves the file that is there.
+// What is not a snapshot leaves the file that is there.
 func TestRestoreRefuses(t *testing.T) {
 	o := Options{Path: filepath.Join(t.TempDir(), "state.db"), Tables: Events}
 	d, err := Open(o)

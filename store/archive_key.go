@@ -52,7 +52,7 @@ func ReadSigningKey(path string) (*SigningKey, error) {
 		return nil, fmt.Errorf("signing key: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("signing key: %s is no regular file; put the key itself there", path)
+		return nil, fmt.Errorf("signing key: %s is not a regular file; put the key itself there", path)
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
 		return nil, fmt.Errorf("signing key: %s has mode %04o, so others than its owner can read it; run `chmod 600 %s`", path, mode, path)

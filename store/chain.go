@@ -81,7 +81,7 @@ func (h Header) Chained() (list Header) {
 	return list
 }
 
-// chainIn returns the hash that a message carries; false where there is none or it is no hash.
+// chainIn returns the hash that a message carries; false where there is none or it is not a hash.
 func chainIn(h Header) (sum Chain, ok bool) {
 	text := h.Get(headerChain)
 	if isShortChain(text) {

@@ -55,7 +55,7 @@ func TestInspectWhole(t *testing.T) {
 }
 
 // TestInspectNamesEveryFlip flips bytes of the blocks, with TEST_LEDGE_FAULTS=all each: none is silent after a clean stop, and after
-// a kill only an unfinished write at the end is no damage.
+// a kill only an unfinished write at the end is not damage.
 func TestInspectNamesEveryFlip(t *testing.T) {
 	dir := mustFillSmall(t)
 	stride := 31
@@ -82,7 +82,7 @@ func TestInspectNamesEveryFlip(t *testing.T) {
 					case damage == nil && (clean || in.Torn == nil || i == 0 && in.Last >= last.Last):
 						t.Fatalf("%s, byte %d, bit %x, clean %v: %+v", path, at, bit, clean, in)
 					case damage != nil && !store.IsDamage(damage):
-						t.Fatalf("it is no damage: %v", damage)
+						t.Fatalf("it is not damage: %v", damage)
 					}
 				}
 			}

@@ -40,7 +40,7 @@ func TestMergeFrom(t *testing.T) {
 	}
 }
 
-// TestFollowEnds holds that the end of the context is no error, during the history and after it.
+// TestFollowEnds holds that the end of the context is not an error, during the history and after it.
 func TestFollowEnds(t *testing.T) {
 	s := mustTwoStreams(t)
 	files, err := store.OpenRunning(t.Context(), s.Dir(), s.Ask)

@@ -41,7 +41,7 @@ func openSealed(path string) (*sealedReader, error) {
 	r := &sealedReader{path: path, digest: sha256.New()}
 	info, err := os.Stat(path)                  // an archive may be a link to another disk
 	if err == nil && !info.Mode().IsRegular() { // a FIFO would make the open hang
-		err = r.fault("it is no regular file")
+		err = r.fault("it is not a regular file")
 	}
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (r *sealedReader) frame(at int64, most uint32) ([]byte, error) {
 	}
 	n := binary.LittleEndian.Uint32(head[4:])
 	if binary.LittleEndian.Uint32(head) != skippable || n > most {
-		return nil, r.fault("at byte %d is no frame of at most %d bytes", at, most)
+		return nil, r.fault("at byte %d is not a frame of at most %d bytes", at, most)
 	}
 	content := make([]byte, n)
 	if _, err := r.file.ReadAt(content, at+frameHead); err != nil {

@@ -25,7 +25,7 @@ func (s *Store) recordSegments(ctx context.Context) {
 	}
 }
 
-// noteFull puts on record which block files are full by now. Without that, a start after a crash takes longer; so on a full disk it is no error.
+// noteFull puts on record which block files are full by now. Without that, a start after a crash takes longer; so on a full disk it is not an error.
 func (l *logFiles) noteFull() {
 	if err := l.recordFull(func(*contents) {}); err != nil {
 		l.store.o.Logger.Warn("a full block file is not on record: a start after a crash may take longer", "stream", l.name, "error", err)

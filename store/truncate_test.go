@@ -181,7 +181,7 @@ func TestSinceOverBlocks(t *testing.T) {
 	check()
 }
 
-// TestReadsPastFront holds that what leaves the log by its start is no damage to a command that reads the files of the running server.
+// TestReadsPastFront holds that what leaves the log by its start is not damage to a command that reads the files of the running server.
 func TestReadsPastFront(t *testing.T) {
 	s, _, _ := keepBytes(t, options(t.TempDir()), 600) // more than is read ahead
 	files, err := store.OpenRunning(t.Context(), s.Dir(), s.Ask)

@@ -159,7 +159,7 @@ func TestManifestWithoutNode(t *testing.T) {
 	mustAgree(t, options(dir), store.InspectOptions{}, "files of two data folders are mixed")
 }
 
-// TestLogIsFollowed holds that a log of changes which ends before an event that others follow is damaged, and that its end is no unfinished write.
+// TestLogIsFollowed holds that a log of changes which ends before an event that others follow is damaged, and that its end is not an unfinished write.
 func TestLogIsFollowed(t *testing.T) {
 	dir := mustFillSmall(t)
 	known := func(seq uint64) (store.Options, store.InspectOptions) {

@@ -111,7 +111,7 @@ func (o *owners) step(e domain.Event) (services []string) {
 	case domain.ProfilePatched:
 		return o.usersOf(e.Name)
 	case domain.ServiceUpdated:
-		// The times alone are no news: the service has reported them. EdgeX 2.3 leaves out lastConnected.
+		// The times alone are not news: the service has reported them. EdgeX 2.3 leaves out lastConnected.
 		if o.isCalled(e.Service.Name) && !domain.OnlyReported(e.Changed) {
 			services = []string{e.Service.Name}
 		}

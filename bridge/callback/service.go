@@ -132,7 +132,7 @@ func (c *Callbacks) open(it lanes.Item) (lanes.Attempt, bool) {
 	return &attempt{Callbacks: c, service: s, due: s.waiting[0], base: s.base}, true
 }
 
-// Send implements lanes.Attempt. An answer that refuses the call is no error of the endpoint.
+// Send implements lanes.Attempt. An answer that refuses the call is not an error of the endpoint.
 func (a *attempt) Send(ctx context.Context) error {
 	a.answer = &answer{}
 	err := a.History(ctx, a.due.seq, a.due.seq, func(r domain.Recorded) error {

@@ -149,7 +149,7 @@ func TestDestinations(t *testing.T) {
 		want string
 	}{
 		{guard.Options{Deny: guard.MustRules("127.0.0.0/8")}, "by the entry 127.0.0.0/8 of the setting deny-destinations"},
-		{guard.Options{Allow: guard.MustRules("10.0.0.0/8")}, "is no destination that the setting allow-destinations has"},
+		{guard.Options{Allow: guard.MustRules("10.0.0.0/8")}, "is not a destination that the setting allow-destinations has"},
 		{guard.Options{OwnSocket: func(p int) bool { return port != "" }}, "is Ledge's own"},
 	} {
 		got := mustEnd(t, sendCommand(t, mustSender(t, Options{Guard: guard.New(c.o)}), "s", service.URL, "Int8"))

@@ -4,7 +4,7 @@
 // asking a name server: a name may mean something else tomorrow. [Guard.DialContext] checks each address that is about
 // to be connected to, after the name was resolved, so that a name that is made to point inwards leads nowhere.
 //
-// Ledge's own listeners are no destinations, by whatever address they are named: a message that came back would make the next one.
+// Ledge's own listeners are not destinations, by whatever address they are named: a message that came back would make the next one.
 //
 // Nothing that goes through a proxy can be checked so; who dials with a Guard must use none.
 package guard

@@ -133,7 +133,7 @@ func denied(host, text string) error {
 }
 
 func notAllowed(host string, port int) error {
-	return &Refused{"host", fmt.Sprintf("%s with port %d is no destination that the setting allow-destinations has; choose another host or port, or add it there", host, port)}
+	return &Refused{"host", fmt.Sprintf("%s with port %d is not a destination that the setting allow-destinations has; choose another host or port, or add it there", host, port)}
 }
 
 // DialContext connects to a host and port, unless the host or the address that it has now is refused: then the error

@@ -29,7 +29,7 @@ func TestDestination(t *testing.T) {
 		{NoDestinations, "", "example.org", 80, ""},
 		{"", "", "169.254.169.254", 80, ""},
 		{"", "10.0.0.0/8", "10.1.2.3", 80, ""},
-		{"", "10.0.0.0/8", "11.1.2.3", 80, "11.1.2.3 with port 80 is no destination that the setting allow-destinations has"},
+		{"", "10.0.0.0/8", "11.1.2.3", 80, "11.1.2.3 with port 80 is not a destination that the setting allow-destinations has"},
 		{"", "10.0.0.0/8", "example.org", 80, ""}, // its addresses decide
 		{"", "10.0.0.0/8:443", "example.org", 80, "allow-destinations"},
 		{"", "*.example.org:443", "a.example.org", 443, ""},
@@ -46,7 +46,7 @@ func TestDestination(t *testing.T) {
 			t.Errorf("deny %q, allow %q: %s:%d: got %v, want %q", c.deny, c.allow, c.host, c.port, err, c.want)
 		}
 		if r, ok := errors.AsType[*Refused](err); err != nil && (!ok || !r.Permanent()) {
-			t.Errorf("%s: %v is no permanent refusal", c.host, err)
+			t.Errorf("%s: %v is not a permanent refusal", c.host, err)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func TestBind(t *testing.T) {
 	}
 }
 
-// Ledge's own listeners are no destinations, whatever they are called; other ports of this machine are.
+// Ledge's own listeners are not destinations, whatever they are called; other ports of this machine are.
 func TestOwnListeners(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -81,7 +81,7 @@ func parse(text string) (r rule, err error) {
 	}
 	r.name = canonical(strings.TrimPrefix(host, "*"))
 	if r.name == "" || strings.ContainsAny(r.name, "*/:[]@ \t") {
-		return r, fmt.Errorf("%q is no host and no network; write it as 10.0.0.0/8, 192.168.1.5:8883, [2001:db8::1]:8080, example.org, *.example.org:443 or *:8000-8999", text)
+		return r, fmt.Errorf("%q is neither a host nor a network; write it as 10.0.0.0/8, 192.168.1.5:8883, [2001:db8::1]:8080, example.org, *.example.org:443 or *:8000-8999", text)
 	}
 	return r, nil
 }
@@ -108,7 +108,7 @@ func parsePorts(text string) (low, high int, err error) {
 		high, err = strconv.Atoi(last)
 	}
 	if err != nil || low < 1 || high < low || high > 65535 {
-		return 0, 0, fmt.Errorf("%q is no port; write it as 8080 or 8000-8999", text)
+		return 0, 0, fmt.Errorf("%q is not a port; write it as 8080 or 8000-8999", text)
 	}
 	return low, high, nil
 }

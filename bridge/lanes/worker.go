@@ -170,7 +170,7 @@ func (l *Lanes) try(t *target, it *item, slot *limiter.Slot, isProbe bool) {
 	early := l.Now().Before(it.Due)
 	err := attempt.Send(ctx)
 	if err != nil && l.ctx.Err() != nil && ctx.Err() == context.Canceled {
-		return // cut off by Close: it is no fault of the receiver, and is tried again at the next start
+		return // cut off by Close: it is not a fault of the receiver, and is tried again at the next start
 	}
 	if cancelled := slot.Answered(); cancelled && err != nil {
 		l.Logger.Debug("send to a slow receiver put off, because others need its place", "endpoint", domain.ShownTarget(t.Target), "id", it.ID)

@@ -22,7 +22,7 @@ func (s *Sender) compose(t Target, m outward.Message) (*gomail.Msg, error) {
 	for i, r := range t.Recipients {
 		address, err := mail.ParseAddress(r)
 		if err != nil {
-			return nil, fmt.Errorf("recipients[%d]: %.80q is no address; write it as name@example.org", i, r)
+			return nil, fmt.Errorf("recipients[%d]: %.80q is not an address; write it as name@example.org", i, r)
 		}
 		to = append(to, address)
 	}
@@ -59,7 +59,7 @@ func mediaType(contentType string) (string, error) {
 	media, _, err := mime.ParseMediaType(contentType)
 	kind, _, ok := strings.Cut(media, "/")
 	if err != nil || !ok || kind == "multipart" || kind == "message" {
-		return "", fmt.Errorf("contentType: %.80q is no media type of one text; use one such as text/plain", contentType)
+		return "", fmt.Errorf("contentType: %.80q is not a media type of one text; use one such as text/plain", contentType)
 	}
 	return media, nil
 }

@@ -56,7 +56,7 @@ func (t Target) use() outward.Use {
 	return outward.Use{Host: t.Host, Port: t.Port, Insecure: !t.TLS || t.SkipCertVerify}
 }
 
-// CheckSecret returns why a target may not use the secret that it names. A secret that is not there yet is no reason.
+// CheckSecret returns why a target may not use the secret that it names. A secret that is not there yet is not a reason.
 func (s *Sender) CheckSecret(t Target) error {
 	if !t.logsIn() {
 		return nil
@@ -86,13 +86,13 @@ func trust(t Target, secret map[string]string, roots *x509.CertPool) (*tls.Confi
 	if pem := secret["cacert"]; pem != "" {
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM([]byte(pem)) {
-			return nil, fmt.Errorf("secretPath: cacert of the secret %q is no certificate in PEM; post it again", t.SecretPath)
+			return nil, fmt.Errorf("secretPath: cacert of the secret %q is not a certificate in PEM; post it again", t.SecretPath)
 		}
 	}
 	if t.AuthMode == AuthClientCert {
 		pair, err := tls.X509KeyPair([]byte(secret["clientcert"]), []byte(secret["clientkey"]))
 		if err != nil {
-			return nil, fmt.Errorf("secretPath: clientcert and clientkey of the secret %q are no certificate with its key in PEM; post them again", t.SecretPath)
+			return nil, fmt.Errorf("secretPath: clientcert and clientkey of the secret %q are not a certificate with its key in PEM; post them again", t.SecretPath)
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}

@@ -67,7 +67,7 @@ func TestTLS(t *testing.T) {
 		{"unknown authority", open, AuthNone, "", false, false, false, "certificate"},
 		{"another authority", open, AuthCACert, "other", false, false, false, "certificate"},
 		{"unverified", open, AuthNone, "", true, true, false, ""},
-		{"no PEM", open, AuthCACert, "bad", false, false, true, `cacert of the secret "bad" is no certificate in PEM`},
+		{"no PEM", open, AuthCACert, "bad", false, false, true, `cacert of the secret "bad" is not a certificate in PEM`},
 		{"client", strict, AuthClientCert, "client", false, true, false, ""},
 		{"no client", strict, AuthCACert, "ca", false, false, false, "connect to the broker"},
 		{"wrong client", strict, AuthClientCert, "wrong", false, false, false, "connect to the broker"},

@@ -97,7 +97,7 @@ func newRequest(ctx context.Context, t Target, m outward.Message) (*http.Request
 		contentType = "application/json"
 	}
 	if strings.ContainsFunc(contentType, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return nil, fmt.Errorf("contentType: %q is no media type", m.ContentType)
+		return nil, fmt.Errorf("contentType: %q is not a media type", m.ContentType)
 	}
 	req.Header.Set("Content-Type", contentType)
 	req.Header.Set("User-Agent", "ledge")

@@ -357,8 +357,8 @@ func TestBadTargets(t *testing.T) {
 		t.Errorf("a fine target: got %v", err)
 	}
 	for want, change := range map[string]func(*Target){
-		`path: "/%zz" is no path`: func(t *Target) { t.Path = "/%zz" },
-		`path: "/\r\nx" is`:       func(t *Target) { t.Path = "/\r\nx" },
+		`path: "/%zz" is not a path`: func(t *Target) { t.Path = "/%zz" },
+		`path: "/\r\nx" is`:          func(t *Target) { t.Path = "/\r\nx" },
 	} {
 		target := fine
 		change(&target)

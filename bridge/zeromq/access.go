@@ -41,7 +41,7 @@ func (a Access) isOpen() bool { return len(a.Allow)+len(a.ClientKeys) == 0 }
 func parseKey(text string) (key curveKey, err error) {
 	b, err := z85.Decode(text)
 	if err != nil || len(b) != keyBytes {
-		return key, fmt.Errorf("clientKeys: %q is no public key of CURVE, which has %d characters of Z85", text, z85.KeyLength)
+		return key, fmt.Errorf("clientKeys: %q is not a public key of CURVE, which has %d characters of Z85", text, z85.KeyLength)
 	}
 	public, err := ecdh.X25519().NewPublicKey(b)
 	if err != nil {

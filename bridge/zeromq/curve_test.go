@@ -342,10 +342,10 @@ func TestCurveAndNetworks(t *testing.T) {
 func TestBadClientKeys(t *testing.T) {
 	s, _ := mustServer(t, Options{})
 	for key, says := range map[string]string{
-		"":                           "is no public key",
-		"short":                      "is no public key",
-		strings.Repeat("0", 45):      "is no public key",
-		strings.Repeat("#", 40):      "is no public key",
+		"":                           "is not a public key",
+		"short":                      "is not a public key",
+		strings.Repeat("0", 45):      "is not a public key",
+		strings.Repeat("#", 40):      "is not a public key",
 		strings.Repeat("0", 40):      "protects nothing",
 		z85.Encode([]byte{1, 31: 0}): "protects nothing",
 	} {

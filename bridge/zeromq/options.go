@@ -65,7 +65,7 @@ type Options struct {
 	ServerKey  []byte
 	serverKeys *curveKeys
 
-	// Lookup returns the addresses of a name that is no interface. Nil asks the machine's name
+	// Lookup returns the addresses of a name that is not an interface. Nil asks the machine's name
 	// servers, for up to 5 s.
 	Lookup func(host string) ([]netip.Addr, error)
 

@@ -127,7 +127,7 @@ func describeDevices(t admin.Token) string {
 func parseLifetime(s string) (time.Duration, error) {
 	d, err := moment.ParseDuration(s)
 	if err != nil || d <= 0 || d > identity.MostLifetime {
-		return 0, fmt.Errorf("%q is no lifetime; write it as 90d or 12h, at most 36500d", s)
+		return 0, fmt.Errorf("%q is not a lifetime; write it as 90d or 12h, at most 36500d", s)
 	}
 	return d, nil
 }

@@ -77,7 +77,7 @@ func (u *unzipped) Read(p []byte) (n int, err error) {
 	}
 	if u.err != nil && !errors.Is(u.err, io.EOF) && u.body.Err == nil {
 		hangUp(u.body.c)
-		u.body.Err = domain.Errorf(domain.Invalid, "the body is no gzip: %v; send all of it, or leave out Content-Encoding", u.err)
+		u.body.Err = domain.Errorf(domain.Invalid, "the body is not gzip: %v; send all of it, or leave out Content-Encoding", u.err)
 	}
 	return n, u.err
 }

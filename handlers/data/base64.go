@@ -10,7 +10,7 @@ import (
 	"ledge/handlers/jsonform"
 )
 
-// eventFormat is JSON, and says which reading has a binaryValue that is no base64: the decoder does not.
+// eventFormat is JSON, and says which reading has a binaryValue that is not base64: the decoder does not.
 var eventFormat = jsonform.Format{Name: "JSON", Unmarshal: func(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if wrong, ok := errors.AsType[base64.CorruptInputError](err); ok {
@@ -31,7 +31,7 @@ func notBase64(data []byte, err error) error {
 	var p domain.Problems
 	for i, r := range texts.Event.Readings {
 		if _, wrong := base64.StdEncoding.DecodeString(r.BinaryValue); wrong != nil {
-			p.Add(fmt.Sprintf("event.readings[%d].binaryValue", i), "%.80q is no base64: %v; send the bytes in base64 of RFC 4648, section 4, padded with =", r.BinaryValue, wrong)
+			p.Add(fmt.Sprintf("event.readings[%d].binaryValue", i), "%.80q is not base64: %v; send the bytes in base64 of RFC 4648, section 4, padded with =", r.BinaryValue, wrong)
 			return p.Err()
 		}
 	}

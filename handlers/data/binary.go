@@ -121,7 +121,7 @@ func protect(h http.Header, mediaType string) {
 }
 
 // kind is the first part of a media type, "" where a browser might take it for a document: SVG and what else is XML, and what
-// is no media type. A browser that is given a list with commas takes the last.
+// is not a media type. A browser that is given a list with commas takes the last.
 func kind(mediaType string) string {
 	name, _, err := mime.ParseMediaType(mediaType)
 	if err != nil || strings.Contains(mediaType, ",") || strings.Contains(name, "xml") || strings.Contains(name, "svg") {

@@ -35,7 +35,7 @@ func asked(f handlers.Filter) handlers.Asked {
 	return func(c *gin.Context) ([]domain.Filter, error) { return f(c), nil }
 }
 
-// ofDevice is all that a device has said. What is no name is refused: no device has it.
+// ofDevice is all that a device has said. What is not a name is refused: no device has it.
 func (s service) ofDevice(c *gin.Context) (domain.Cleanup, error) {
 	name := c.Param("name")
 	err := domain.CheckName("name", name).Err()

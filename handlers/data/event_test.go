@@ -122,13 +122,13 @@ func TestAddEvent(t *testing.T) {
 		post("no readings", posted(id), 400, "event.readings: is missing"),
 		post("no value", posted(id, `"valueType":"Int32"`), 400, "event.readings[0].value: is missing"),
 		post("no number", posted(id, `"valueType":"Int32","value":"abc"`), 400, `event.readings[0].value: \"abc\" is no Int32`),
-		post("no base64", posted(id, `"valueType":"Binary","binaryValue":"@@","mediaType":"image/jpeg"`), 400, `event.readings[0].binaryValue: \"@@\" is no base64: illegal base64 data at input byte 0; send the bytes in base64`),
+		post("no base64", posted(id, `"valueType":"Binary","binaryValue":"@@","mediaType":"image/jpeg"`), 400, `event.readings[0].binaryValue: \"@@\" is not base64: illegal base64 data at input byte 0; send the bytes in base64`),
 		post("no base64 in a later one", posted(id, five, `"valueType":"Binary","binaryValue":"`+strings.Repeat("A", 1001)+`","mediaType":"image/jpeg"`), 400,
-			`event.readings[1].binaryValue: \"`+strings.Repeat("A", 80)+`\" is no base64: illegal base64 data at input byte 1000`),
+			`event.readings[1].binaryValue: \"`+strings.Repeat("A", 80)+`\" is not base64: illegal base64 data at input byte 1000`),
 		post("a number as base64", posted(id, `"valueType":"Binary","binaryValue":1,"mediaType":"image/jpeg"`), 400, "event.readings[0].binaryValue: a JSON number is not possible here; give a string in base64"),
 		post("no object", posted(id, `"valueType":"Object","objectValue":null`), 400, "event.readings[0].objectValue: is missing"),
 		post("unknown type", posted(id, `"valueType":"Text","value":"x"`), 400, `event.readings[0].valueType: \"Text\" is unknown`),
-		post("tags that are no object", change(`"readings"`, `"tags":[1],"readings"`), 400, "event.tags: "),
+		post("tags that are not an object", change(`"readings"`, `"tags":[1],"readings"`), 400, "event.tags: "),
 	})
 }
 

@@ -125,7 +125,7 @@ func TestResourceLimits(t *testing.T) {
 	)
 	const on = "/api/v2/resource/cam-9/"
 	const over = " bytes, which is the limit; send less or raise the attribute maxBodyBytes of the resource in its profile\n"
-	const cure = ` in the profile, which is no size above 0; write it there as 10485760 or "10MiB"` + "\n"
+	const cure = ` in the profile, which is not a size above 0; write it there as 10485760 or "10MiB"` + "\n"
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{
 		post("less, at the limit", on+"less", "", "0123456789", 200, ""),
 		post("less, over it", on+"less", "", "0123456789x", 413, "the body is longer than 10"+over),

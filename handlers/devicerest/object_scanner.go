@@ -57,7 +57,7 @@ const (
 
 var (
 	errNoBrace = errors.New("it does not begin with {")
-	errNull    = errors.New("null is no value")
+	errNull    = errors.New("null is not a value")
 )
 
 // scan takes the next part of the text. After an error the scanner is spent.
@@ -110,7 +110,7 @@ func (s *objectScanner) endNumber() error {
 	return nil
 }
 
-// endValue ends a value that is no key.
+// endValue ends a value that is not a key.
 func (s *objectScanner) endValue() {
 	if s.expect = expectCommaOrEnd; s.depth == 0 {
 		s.expect = expectNothing

@@ -36,7 +36,7 @@ func TestObjectReader(t *testing.T) {
 		{`0`, io.EOF, ""}, {`-12`, io.EOF, ""}, {`1.50 `, io.EOF, ""}, {`1e3`, io.EOF, ""},
 		{``, io.EOF, "after 0 bytes: unexpected EOF"},
 		{"\ufeff{}", io.EOF, "after 0 bytes: invalid character '\\xef' looking for beginning of value"},
-		{`null`, io.EOF, "null is no value"},
+		{`null`, io.EOF, "null is not a value"},
 		{`1.`, io.EOF, "after 2 bytes: unexpected EOF"}, {`-`, io.EOF, "after 1 bytes: unexpected EOF"}, {`"a`, io.EOF, "after 2 bytes: unexpected EOF"},
 		{`tru`, io.EOF, "after 3 bytes: unexpected EOF"}, {`[1`, io.EOF, "after 2 bytes: unexpected EOF"}, {`01`, io.EOF, "something follows it after 1 bytes"},
 		{`1e999`, io.EOF, "outside the range of a float64"}, {`1 2`, io.EOF, "something follows it after 2 bytes"},

@@ -118,7 +118,7 @@ func TestValuesThatAreRefused(t *testing.T) {
 	h, log, _ := mustSensor(t)
 	before := len(log.Recorded())
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{
-		post("faulty profile", sensor+"faulty", "", "1", 400, "resource \"faulty\": the profile's scale, \"ten\", is no number; correct it there\n"),
+		post("faulty profile", sensor+"faulty", "", "1", 400, "resource \"faulty\": the profile's scale, \"ten\", is not a number; correct it there\n"),
 		post("faulty profile and value", sensor+"faulty", "", "one", 400, "resource \"faulty\": \"one\" is no Int16; write one value in plain text\n"),
 		post("list of others", sensor+"list", "", `[1,"2"]`, 400, "resource \"list\": the body is no Float64Array: element 1 is \"\\\"2\\\"\"; write a JSON array of values of type Float64\n"),
 	})

@@ -10,7 +10,7 @@ import (
 	"ledge/domain"
 )
 
-// Tags are the entity tags that a request names. A tag that is no revision is left out: it never was an answer's.
+// Tags are the entity tags that a request names. A tag that is not a revision is left out: it never was an answer's.
 type Tags struct {
 	Any          bool // *
 	Strong, weak []uint64
@@ -42,7 +42,7 @@ func Read(h http.Header, name string) (*Tags, error) {
 		rest = strings.TrimLeft(after, listSpace+",")
 	}
 	if n == 0 {
-		return nil, domain.Errorf(domain.Invalid, `%s %.80q is no list of entity tags; send the ETag of an answer, with its quotes, such as "42", or several with commas between them, or *`, name, text)
+		return nil, domain.Errorf(domain.Invalid, `%s %.80q is not a list of entity tags; send the ETag of an answer, with its quotes, such as "42", or several with commas between them, or *`, name, text)
 	}
 	return t, nil
 }

@@ -47,7 +47,7 @@ func TestReadTags(t *testing.T) {
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: got %+v, want %+v", text, got, want)
 		}
-		if says := "is no list of entity tags; send the ETag of an answer"; (err == nil) != (want != nil) ||
+		if says := "is not a list of entity tags; send the ETag of an answer"; (err == nil) != (want != nil) ||
 			err != nil && (domain.CodeOf(err) != domain.Invalid || !strings.Contains(err.Error(), says)) {
 			t.Errorf("%q: got error %v", text, err)
 		}

@@ -29,7 +29,7 @@ func TestFaults(t *testing.T) {
 			{"[2].subscription.labels[1]", "", "wrong"},
 		}},
 		{domain.Errorf(domain.Invalid, "the body is empty; send one object: {…}"), []Fault{{"", "", "send one object: {…}"}}},
-		{domain.Errorf(domain.Invalid, "querystring %s's value %q is no whole number from %d to %d; correct it or leave it out", "offset", `a "b"`, 0, 9), []Fault{{"offset", `a "b"`, `querystring offset's value "a \"b\"" is no whole number from 0 to 9; correct it or leave it out`}}},
+		{domain.Errorf(domain.Invalid, "querystring %s's value %q is not a whole number from %d to %d; correct it or leave it out", "offset", `a "b"`, 0, 9), []Fault{{"offset", `a "b"`, `querystring offset's value "a \"b\"" is not a whole number from 0 to 9; correct it or leave it out`}}},
 		{domain.Errorf(domain.Invalid, "querystring limit's value -2 is out of min -1 ~ max 9 range."), []Fault{{"limit", "-2", "querystring limit's value -2 is out of min -1 ~ max 9 range."}}},
 		{domain.Errorf(domain.NotFound, "device: no; mend"), nil},
 		{errors.New("ours"), nil},

@@ -132,7 +132,7 @@ func (o operation) statuses() []int {
 	for text := range o.Responses.Map() {
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			panic(fmt.Sprintf("%s %s: the status %q is no number", o.method, o.path, text))
+			panic(fmt.Sprintf("%s %s: the status %q is not a number", o.method, o.path, text))
 		}
 		all = append(all, n)
 	}

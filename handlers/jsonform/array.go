@@ -30,7 +30,7 @@ func EnterArray(data []byte) (rest []byte, err error) {
 	return nil, RefuseMalformed(data, io.ErrUnexpectedEOF, SendAnArray)
 }
 
-// kindOf names what a JSON text that is no array begins as, "" for nothing.
+// kindOf names what a JSON text that is not an array begins as, "" for nothing.
 func kindOf(text []byte) string {
 	switch c := text[0]; {
 	case c == '{':

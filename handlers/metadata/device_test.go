@@ -29,7 +29,7 @@ func TestDeviceQueries(t *testing.T) {
 		{Name: "by unknown profile", Method: "GET", Path: "/api/v2/device/profile/name/nosuch", Status: 200, WantBody: none},
 		{Name: "by service", Method: "GET", Path: "/api/v2/device/service/name/device-rest", Status: 200, WantBody: list("1")},
 		{Name: "by unknown service", Method: "GET", Path: "/api/v2/device/service/name/nosuch", Status: 200, WantBody: none},
-		{Name: "by id is no route", Method: "GET", Path: "/api/v2/device/id/" + deviceID, Status: 404, WantBody: "404 page not found\n"},
+		{Name: "by id is not a route", Method: "GET", Path: "/api/v2/device/id/" + deviceID, Status: 404, WantBody: "404 page not found\n"},
 		{Name: "post to a name", Method: "POST", Path: "/api/v2/device/name/cam-1", Body: "[]", Status: 405},
 	})
 }
@@ -42,7 +42,7 @@ func TestPaging(t *testing.T) {
 		{Name: "limit -1", Method: "GET", Path: all + "?limit=-1", Status: 200, Contains: []string{`"totalCount":1`, "cam-1"}},
 		{Name: "limit -2", Method: "GET", Path: all + "?limit=-2", Status: 400, Contains: []string{`{"apiVersion":"v2","message":"querystring limit's value -2 is out of min -1 ~ max 1024 range.","statusCode":400,"errors":[`}},
 		{Name: "limit 1025", Method: "GET", Path: all + "?limit=1025", Status: 400},
-		{Name: "limit empty", Method: "GET", Path: all + "?limit=", Status: 400, Contains: []string{`{"apiVersion":"v2","message":"querystring limit's value \"\" is no whole number from -1 to 1024; correct it or leave it out","statusCode":400,"errors":[{"path":"limit","value":"",`}},
+		{Name: "limit empty", Method: "GET", Path: all + "?limit=", Status: 400, Contains: []string{`{"apiVersion":"v2","message":"querystring limit's value \"\" is not a whole number from -1 to 1024; correct it or leave it out","statusCode":400,"errors":[{"path":"limit","value":"",`}},
 		{Name: "limit x", Method: "GET", Path: all + "?limit=x", Status: 400},
 		{Name: "offset -1", Method: "GET", Path: all + "?offset=-1", Status: 400},
 		{Name: "offset over an int32", Method: "GET", Path: all + "?offset=99999999999", Status: 400, Contains: []string{`{"apiVersion":"v2","message":"querystring offset's value 99999999999 is out of min 0 ~ max 2147483647 range.","statusCode":400,"errors":[`}},

@@ -9,7 +9,7 @@ import (
 	"ledge/handlers/handlerstest"
 )
 
-// A compressed body is refused before it is read, wherever JSON or a file is taken; a byte order mark is no fault.
+// A compressed body is refused before it is read, wherever JSON or a file is taken; a byte order mark is not a fault.
 func TestEncodedBodies(t *testing.T) {
 	h, log := mustMetadata(t)
 	var zipped bytes.Buffer

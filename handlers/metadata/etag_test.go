@@ -129,9 +129,9 @@ func TestBadConditions(t *testing.T) {
 			return s
 		}
 		scenarios := []handlerstest.Scenario{
-			bad("If-Match: 3", `If-Match \"3\" is no list of entity tags; send the ETag of an answer, with its quotes`),
-			bad(`If-Match: "3", *`, "is no list of entity tags"),
-			bad("If-Match: ", "is no list of entity tags"),
+			bad("If-Match: 3", `If-Match \"3\" is not a list of entity tags; send the ETag of an answer, with its quotes`),
+			bad(`If-Match: "3", *`, "is not a list of entity tags"),
+			bad("If-Match: ", "is not a list of entity tags"),
 			bad(`If-None-Match: "3"`, "If-None-Match is for GET"),
 		}
 		if c.status == 207 {
@@ -174,7 +174,7 @@ func TestIfNoneMatch(t *testing.T) {
 				Status: status, Contains: contains, WantHeader: []string{"ETag: " + etag},
 			}
 		}
-		refused := get(etag+etag, 400, "is no list of entity tags")
+		refused := get(etag+etag, 400, "is not a list of entity tags")
 		refused.WantHeader = nil
 		handlerstest.Run(t, h, log, []handlerstest.Scenario{
 			get(etag, 304), get("W/"+etag, 304), get("*", 304), get(`"99", `+etag, 304), get(`"99"`, 200, `"statusCode":200`), refused,

@@ -30,7 +30,7 @@ func (s service) readProfileFile(c *gin.Context) ([]byte, error) {
 func formBoundary(contentType string) (string, error) {
 	media, params, err := mime.ParseMediaType(contentType)
 	if err != nil || media != "multipart/form-data" {
-		return "", domain.Errorf(domain.Invalid, "Content-Type %.80q is no multipart/form-data; %s", contentType, sendAForm)
+		return "", domain.Errorf(domain.Invalid, "Content-Type %.80q is not multipart/form-data; %s", contentType, sendAForm)
 	}
 	if params["boundary"] == "" {
 		return "", domain.Errorf(domain.Invalid, "Content-Type %.80q has no boundary; %s", contentType, sendAForm)

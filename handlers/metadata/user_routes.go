@@ -246,7 +246,7 @@ func (u users) rotate(c *gin.Context) {
 func parseOverlap(text string) (time.Duration, error) {
 	d, ok := domain.ParseDuration(text)
 	if !ok {
-		return 0, domain.FieldErrorf("overlap", "%.80q is no duration; write it as 24h, or as P7D; 0s ends the old secret at once", text)
+		return 0, domain.FieldErrorf("overlap", "%.80q is not a duration; write it as 24h, or as P7D; 0s ends the old secret at once", text)
 	}
 	return d, nil
 }

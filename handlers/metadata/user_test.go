@@ -128,7 +128,7 @@ func TestTokens(t *testing.T) {
 		{Name: "long name", Method: "POST", Path: all, Body: `[{"apiVersion":"v2","token":{"name":"` + strings.Repeat("n", 257) + `","role":"viewer"}}]`, Status: 400, Contains: []string{"[0].token.name: "}},
 		{Name: "add", Method: "POST", Path: all, Body: `[{"apiVersion":"v2","token":{"name":"a","role":"viewer"}},{"apiVersion":"v2","token":{"name":"pos-7","role":"viewer"}},{"apiVersion":"v2","token":{"name":"c","role":"viewer","certificate":true}}]`,
 			Status: 207, Submits: 1, Contains: []string{`"statusCode":201,"token":"ledge_a_`, `,"statusCode":409},`, `"statusCode":201}]`}},
-		{Name: "bad overlap", Method: "POST", Path: rotate, Body: `{"apiVersion":"v2","overlap":"soon"}`, Status: 400, Contains: []string{`overlap: \"soon\" is no duration`}},
+		{Name: "bad overlap", Method: "POST", Path: rotate, Body: `{"apiVersion":"v2","overlap":"soon"}`, Status: 400, Contains: []string{`overlap: \"soon\" is not a duration`}},
 		{Name: "long overlap", Method: "POST", Path: rotate, Body: `{"apiVersion":"v2","overlap":"P40000D"}`, Status: 400, Contains: []string{`overlap: 960000h0m0s; give a time from 0 to 36500 days`}},
 		{Name: "rotate", Method: "POST", Path: rotate, Body: `{"apiVersion":"v2"}`, Status: 200, Submits: 1, Contains: []string{`"token":"ledge_pos-7_`}},
 		{Name: "rotated", Method: "GET", Path: all + "/name/pos-7", Status: 200, Contains: []string{fmt.Sprintf(`"oldUntil":%d`, int64(handlerstest.NowMilli+24*60*60*1000))}},

@@ -41,10 +41,10 @@ func TestBadChannels(t *testing.T) {
 		{"REST without a method", `{"type":"REST","host":"h","port":1}`, "[0].subscription.channels[0].httpMethod: is missing"},
 		{"REST with an unknown method", `{"type":"REST","host":"h","port":1,"httpMethod":"FETCH"}`, `[0].subscription.channels[0].httpMethod: \"FETCH\" is unknown`},
 		{"e-mail to nobody", `{"type":"EMAIL"}`, "[0].subscription.channels[0].recipients: is missing"},
-		{"e-mail to no address", `{"type":"EMAIL","recipients":["nope"]}`, `[0].subscription.channels[0].recipients[0]: \"nope\" is no e-mail address`},
+		{"e-mail to no address", `{"type":"EMAIL","recipients":["nope"]}`, `[0].subscription.channels[0].recipients[0]: \"nope\" is not an e-mail address`},
 		{"MQTT without a topic", `{"type":"MQTT","host":"h","port":1,"publisher":"p"}`, "[0].subscription.channels[0].topic: is missing"},
 		{"a host's name allowed", `{"type":"ZeroMQ","host":"*","port":5564,"topic":"t","allow":["till"]}`, `[0].subscription.channels[0].allow[0]: \"till\" is neither a network nor an address`},
-		{"a bad client key", `{"type":"ZeroMQ","host":"*","port":5564,"topic":"t","clientKeys":["till"]}`, `[0].subscription.channels[0].clientKeys[0]: \"till\" is no public key of CURVE`},
+		{"a bad client key", `{"type":"ZeroMQ","host":"*","port":5564,"topic":"t","clientKeys":["till"]}`, `[0].subscription.channels[0].clientKeys[0]: \"till\" is not a public key of CURVE`},
 		{"allow a string", `{"type":"ZeroMQ","host":"*","port":5564,"topic":"t","allow":"::1"}`, "[0].subscription.channels[0].allow: a JSON string is not possible here"},
 		{"qos a string", `{"type":"MQTT","host":"h","port":1,"qos":"1"}`, "[0].subscription.channels[0].qos: a JSON string is not possible here"},
 	} {
@@ -73,7 +73,7 @@ func TestSubscriptionLists(t *testing.T) {
 		{Name: "unknown label", Method: "GET", Path: subscriptions + "/label/none", Status: 200, WantBody: empty},
 		{Name: "unknown receiver", Method: "GET", Path: subscriptions + "/receiver/none", Status: 200, WantBody: empty},
 		{Name: "beyond", Method: "GET", Path: subscriptions + "/receiver/till?offset=3", Status: 416, Contains: []string{`"statusCode":416`}},
-		{Name: "bad limit", Method: "GET", Path: subscriptions + "/label/l?limit=x", Status: 400, Contains: []string{`limit's value \"x\" is no whole number`}},
+		{Name: "bad limit", Method: "GET", Path: subscriptions + "/label/l?limit=x", Status: 400, Contains: []string{`limit's value \"x\" is not a whole number`}},
 		{Name: "delete a list", Method: "DELETE", Path: subscriptions + "/label/l", Status: 405},
 	})
 }

@@ -23,7 +23,7 @@ func TestSubscriptionConditions(t *testing.T) {
 		{Name: "patch", Method: "PATCH", Path: subscriptions, Header: []string{`If-Match: "1"`}, Body: patch("a"), Status: 207, Submits: 1, WantHeader: second},
 		{Name: "stale patch", Method: "PATCH", Path: subscriptions, Header: []string{`If-Match: "1"`}, Body: patch("b"), Status: 412, Submits: 1, Contains: []string{stale}, WantHeader: none},
 		{Name: "weak patch", Method: "PATCH", Path: subscriptions, Header: []string{`If-Match: W/"2"`}, Body: patch("b"), Status: 412, Submits: 1, Contains: []string{stale}},
-		{Name: "malformed patch", Method: "PATCH", Path: subscriptions, Header: []string{`If-Match: 2`}, Body: patch("b"), Status: 400, Contains: []string{"is no list of entity tags"}},
+		{Name: "malformed patch", Method: "PATCH", Path: subscriptions, Header: []string{`If-Match: 2`}, Body: patch("b"), Status: 400, Contains: []string{"is not a list of entity tags"}},
 		{Name: "patch of two", Method: "PATCH", Path: subscriptions, Header: []string{`If-Match: *`}, Body: two, Status: 400, Contains: []string{"this one has 2"}},
 		{Name: "get another", Method: "GET", Path: name, Header: []string{`If-None-Match: "1"`}, Status: 200, WantHeader: second},
 		{Name: "stale delete", Method: "DELETE", Path: name, Header: []string{`If-Match: "1"`}, Status: 412, Submits: 1, Contains: []string{stale}},

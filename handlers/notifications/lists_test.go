@@ -94,8 +94,8 @@ func TestNotificationLists(t *testing.T) {
 		{Name: "a slash in a label", Method: "GET", Path: notifications + "/label/a%2F1", Status: 404, WantBody: "404 page not found\n"},
 		{Name: "slashes twice", Method: "GET", Path: notifications + "//label/a%2f1", Status: 301, WantHeader: []string{"Location: " + notifications + "/label/a%2F1"}},
 		bad("by unknown subscription", "/subscription/name/s-9", 404, `subscription name \"s-9\" does not exist`),
-		bad("start is no number", "/start/a/end/1", 400, `start: \"a\" is no whole number`),
-		bad("end is no number", "/start/1/end/1.5", 400, `end: \"1.5\" is no whole number`),
+		bad("start is not a number", "/start/a/end/1", 400, `start: \"a\" is not a whole number`),
+		bad("end is not a number", "/start/1/end/1.5", 400, `end: \"1.5\" is not a whole number`),
 		bad("end before start", "/start/2/end/1", 400, "end: 1 is before start, which is 2"),
 		bad("beyond", "/category/a?offset=3", 416, "out of range"),
 		bad("beyond a time", "/start/0/end/9000?offset=5", 416, "out of range"),
@@ -172,7 +172,7 @@ func TestTransmissions(t *testing.T) {
 		bad("get unknown", "/id/"+handlerstest.ID(9), 404, "transmission id"),
 		bad("get of no id", "/id/x", 400, `id: \"x\" is no UUID`),
 		bad("beyond", "/all?offset=3", 416, "out of range"),
-		bad("bad time", "/start/1/end/b", 400, `end: \"b\" is no whole number`),
+		bad("bad time", "/start/1/end/b", 400, `end: \"b\" is not a whole number`),
 		{Name: "post", Method: "POST", Path: transmissions + "/all", Body: "[]", Status: 405},
 	})
 }

@@ -83,7 +83,7 @@ func TestRequestCleanup(t *testing.T) {
 	}
 	var bad []handlerstest.Scenario
 	for i, path := range []string{"/cleanup/age/x", "/notification/age/1.5", "/transmission/age/9223372036854775808"} {
-		bad = append(bad, handlerstest.Scenario{Name: fmt.Sprint("bad ", i), Method: "DELETE", Path: "/api/v2" + path, Status: 400, Contains: []string{"is no whole number of 64 bits; give one, in milliseconds"}})
+		bad = append(bad, handlerstest.Scenario{Name: fmt.Sprint("bad ", i), Method: "DELETE", Path: "/api/v2" + path, Status: 400, Contains: []string{"is not a whole number of 64 bits; give one, in milliseconds"}})
 	}
 	handlerstest.Run(t, f, f.notices, append(bad, handlerstest.Scenario{Name: "get", Method: "GET", Path: "/api/v2/cleanup", Status: 405}))
 }

@@ -98,7 +98,7 @@ func (s service) replayOrder(c *gin.Context) (o domain.ReplayOrder, err error) {
 	}
 	if text, ok := c.GetQuery("limit"); ok {
 		if o.Limit, err = strconv.Atoi(text); err != nil || o.Limit < 1 {
-			return o, domain.FieldErrorf("limit", "%.80q is no number of notifications; give a whole number from 1 on, or leave it out", text)
+			return o, domain.FieldErrorf("limit", "%.80q is not a number of notifications; give a whole number from 1 on, or leave it out", text)
 		}
 	}
 	if text, ok := c.GetQuery("from"); ok {
@@ -123,6 +123,6 @@ func parsePlace(text string) (seq uint64, at time.Time, err error) {
 	if at, err = time.Parse(time.RFC3339, strings.ReplaceAll(text, " ", "+")); err == nil && !at.IsZero() {
 		return 0, at, nil
 	}
-	return 0, at, domain.FieldErrorf("from", "%.80q is no place on the record; give a sequence, "+
+	return 0, at, domain.FieldErrorf("from", "%.80q is not a position on the record; give a sequence, "+
 		"a time in milliseconds since 1970 (from %d on), or a time such as 2026-11-21T07:42:05Z", text, firstTime)
 }

@@ -24,13 +24,13 @@ func TestReplayAndCursor(t *testing.T) {
 		{Name: "unknown", Method: "POST", Path: subscriptions + "/name/nosuch/replay", Status: 404, Contains: []string{`subscription name \"nosuch\" does not exist; correct the name`}},
 		{Name: "get", Method: "GET", Path: replayPath, Status: 405},
 		{Name: "on a condition", Method: "POST", Path: replayPath, Header: []string{`If-Match: "1"`}, Status: 400, Contains: []string{"If-Match"}},
-		{Name: "no sequence", Method: "POST", Path: replayPath + "?from=-1", Status: 400, Contains: []string{`from: \"-1\" is no place on the record; give a sequence, a time in milliseconds since 1970 (from 100000000000 on), or a time such as 2026-11-21T07:42:05Z`}},
+		{Name: "no sequence", Method: "POST", Path: replayPath + "?from=-1", Status: 400, Contains: []string{`from: \"-1\" is not a position on the record; give a sequence, a time in milliseconds since 1970 (from 100000000000 on), or a time such as 2026-11-21T07:42:05Z`}},
 		{Name: "no time", Method: "POST", Path: replayPath + "?from=yesterday", Status: 400, Contains: []string{`from: \"yesterday\"`}},
 		{Name: "empty", Method: "POST", Path: replayPath + "?from=", Status: 400, Contains: []string{`from: \"\"`}},
 		{Name: "a date", Method: "POST", Path: replayPath + "?from=2026-11-21", Status: 400},
 		{Name: "a float", Method: "POST", Path: replayPath + "?from=1.5", Status: 400},
 		{Name: "too long", Method: "POST", Path: replayPath + "?from=99999999999999999999", Status: 400},
-		{Name: "no limit", Method: "POST", Path: replayPath + "?limit=0", Status: 400, Contains: []string{`limit: \"0\" is no number of notifications`}},
+		{Name: "no limit", Method: "POST", Path: replayPath + "?limit=0", Status: 400, Contains: []string{`limit: \"0\" is not a number of notifications`}},
 	})
 	if len(f.replays.ordered) != 1 {
 		t.Errorf("ordered %v, want what is not wrong alone", f.replays.ordered)

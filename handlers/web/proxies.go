@@ -21,7 +21,7 @@ func ParseProxy(text string) (netip.Prefix, error) {
 	}
 	switch {
 	case err != nil:
-		return network, fmt.Errorf("%q is no network; write it as 10.1.2.3, 10.0.0.0/8 or fd00::/8", text)
+		return network, fmt.Errorf("%q is not a network; write it as 10.1.2.3, 10.0.0.0/8 or fd00::/8", text)
 	case network.Bits() == 0:
 		return network, fmt.Errorf("%q is every address, so that each client could give itself another one; name the network of the proxies", text)
 	}
@@ -45,7 +45,7 @@ func (p Proxies) Before(next http.Handler) http.Handler {
 }
 
 // clientOf returns the address of a request's client, host:port: the rightmost one that is not a proxy's. Each proxy appends the address
-// that it sees, and what stands left of that anybody may have written. An entry that is no address ends the list.
+// that it sees, and what stands left of that anybody may have written. An entry that is not an address ends the list.
 func (p Proxies) clientOf(r *http.Request) string {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !p.has(plain(peer.Addr())) {

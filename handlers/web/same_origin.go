@@ -31,13 +31,13 @@ func CheckHost(host string) error {
 	if host == "*" || name != "" && !strings.ContainsAny(name, "*/:@[]\\ \t") {
 		return nil
 	}
-	return fmt.Errorf("%q is no host name; write it as edge.example.org, or *.example.org for all names that end so, or * for every name", host)
+	return fmt.Errorf("%q is not a host name; write it as edge.example.org, or *.example.org for all names that end so, or * for every name", host)
 }
 
 // CheckOrigin returns what is wrong with an entry of TrustedOrigins.
 func CheckOrigin(origin string) error {
 	if err := new(http.CrossOriginProtection).AddTrustedOrigin(origin); err != nil {
-		return fmt.Errorf("%q is no origin; write it as http://edge.example.org:4000, without a path", origin)
+		return fmt.Errorf("%q is not an origin; write it as http://edge.example.org:4000, without a path", origin)
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func IsLink(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
-// hasHost reports whether a Host header names this service. An empty one is no browser's.
+// hasHost reports whether a Host header names this service. An empty one is not a browser's.
 func (s *sameOrigin) hasHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

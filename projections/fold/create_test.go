@@ -10,7 +10,7 @@ import (
 )
 
 // TestCreateLeavesAllOrNothing holds that a file has its name only when it is a projection, and that what a crash in its
-// making has left is no obstacle.
+// making has left is not an obstacle.
 func TestCreateLeavesAllOrNothing(t *testing.T) {
 	o := Options{Path: filepath.Join(t.TempDir(), "state.db"), Tables: tables}
 	fresh := o.Path + osfile.Unfinished

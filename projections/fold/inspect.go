@@ -28,7 +28,7 @@ func Inspect(o Options, f func(*Inspection) error) error {
 	case err != nil:
 		return err
 	case !st.Mode().IsRegular():
-		return fmt.Errorf("%s is no regular file; move it away", o.Path)
+		return fmt.Errorf("%s is not a regular file; move it away", o.Path)
 	case st.Size() == 0:
 		return fmt.Errorf("%w: %s is empty", ErrUnused, o.Path)
 	}

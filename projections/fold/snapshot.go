@@ -120,7 +120,7 @@ func (t *Table[S]) load(r SnapshotRow) (row memrow, err error) {
 	if r.Key != "" {
 		name, err := hex.DecodeString(r.Key)
 		if err != nil || len(name) == 0 {
-			return row, fmt.Errorf("%s: %q is no key of a row", t.Name, r.Key)
+			return row, fmt.Errorf("%s: %q is not a key of a row", t.Name, r.Key)
 		}
 		key = append([]byte{t.ID}, name...)
 	}

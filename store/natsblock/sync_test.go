@@ -9,8 +9,8 @@ import (
 	"ledge/store/osfile"
 )
 
-// TestLayoutGuardAndRetention has retention remove blocks while a group is synced: that is no other layout. If the bytes of the group are
-// missing without that, or all blocks are, an fsync would prove nothing.
+// TestLayoutGuardAndRetention has retention remove blocks while a group is synced: the layout is the same then. If the bytes of the group
+// are missing without that, or all blocks are, an fsync would prove nothing.
 func TestLayoutGuardAndRetention(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -169,7 +169,7 @@ func (f *Files) keep(tmp *os.File, digest string, size int64) error {
 func (f *Files) syncFolder() error { return f.synced(f.folder.sync()) }
 
 // synced takes note of an fsync that failed. It is final: Linux reports the error once and drops what was not written, so
-// a later fsync that succeeds proves nothing. A disk that is full is no such failure, and neither is a folder that could not
+// a later fsync that succeeds proves nothing. A disk that is full is not such a failure, and neither is a folder that could not
 // be opened: the file is removed, and the next upload writes another one.
 func (f *Files) synced(err error) error {
 	if err == nil || osfile.IsFull(err) {

@@ -89,7 +89,7 @@ func TestPutOnADiskThatIsFull(t *testing.T) {
 	}
 }
 
-// Files that are no payloads are not ours.
+// Files that are not payloads are not ours.
 func TestCollectLeavesOtherFiles(t *testing.T) {
 	f := mustOpen(t)
 	if err := os.WriteFile(filepath.Join(f.dir, "notes.txt"), nil, 0o600); err != nil {
@@ -125,7 +125,7 @@ func TestPutDoesNotTrustWhatWasThere(t *testing.T) {
 	}
 }
 
-// A file that is shorter than what it is named for is no payload: it is replaced.
+// A file that is shorter than what it is named for is not a payload: it is replaced.
 func TestPutReplacesADamagedFile(t *testing.T) {
 	f := mustOpen(t)
 	digest, _, err := f.Put(t.Context(), strings.NewReader("body"), 10)

@@ -64,7 +64,7 @@ func TestSameBodyAtOnce(t *testing.T) {
 }
 
 // After one failed fsync of a payload or of the folder nothing is taken any more, even though the next fsync would succeed.
-// A full disk is no such failure.
+// A full disk is not such a failure.
 func TestFailedSyncIsFinal(t *testing.T) {
 	for _, test := range []struct {
 		name      string

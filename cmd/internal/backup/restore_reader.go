@@ -173,7 +173,7 @@ func (b *reader) orContext(ctx context.Context, err error) error {
 // allowed refuses an entry that no backup has.
 func (b *reader) allowed(h *tar.Header) error {
 	if h.Typeflag != tar.TypeReg {
-		return b.damaged("entry %q is no plain file", h.Name)
+		return b.damaged("entry %q is not a plain file", h.Name)
 	}
 	for key := range h.PAXRecords {
 		if key != "size" && key != "mtime" {

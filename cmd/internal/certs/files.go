@@ -159,7 +159,7 @@ func readFile(path string) ([]byte, error) {
 	if info, err := os.Stat(path); err != nil {
 		return nil, err
 	} else if !info.Mode().IsRegular() {
-		return nil, errors.New(path + ": it is no file")
+		return nil, errors.New(path + ": it is not a file")
 	}
 	f, err := os.Open(path)
 	if err != nil {

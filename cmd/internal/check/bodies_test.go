@@ -14,7 +14,7 @@ import (
 	"ledge/store/payloads"
 )
 
-// TestVerifyBodiesMeanwhile holds that a body is no damage whose reading is removed while it is looked at, by a request or
+// TestVerifyBodiesMeanwhile holds that a body is not damage whose reading is removed while it is looked at, by a request or
 // with the front of the log, unless another reading refers to it, and that what is recorded meanwhile counts.
 func TestVerifyBodiesMeanwhile(t *testing.T) {
 	paths := datadir.Paths{Data: t.TempDir()}

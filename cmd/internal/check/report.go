@@ -89,7 +89,7 @@ func printWhole(w io.Writer, s *stream) {
 	printStream(w, s)
 }
 
-// printStream names the events that could not be decoded too. They are no damage: the state was folded without them.
+// printStream names the events that could not be decoded too. They are not damage: the state was folded without them.
 func printStream(w io.Writer, s *stream) {
 	fmt.Fprintf(w, "%s: whole, %d events, %d to %d, chain %s\n", s.Stream, s.Events, s.First, s.Last, s.Chain)
 	if len(s.Skipped) > 0 {

@@ -29,7 +29,7 @@ func checkHub(text string) error {
 	case at.Hostname() == "":
 		return fmt.Errorf("%q: name the host, such as tls://edge-1@hub.example:7422", text)
 	case secret:
-		return errors.New("a setting is no place for a password: put it into the file ledge-hub-password of $CREDENTIALS_DIRECTORY")
+		return errors.New("a password must not be in a setting; put it into the file ledge-hub-password of $CREDENTIALS_DIRECTORY")
 	case !nodeName.MatchString(at.User.Username()):
 		return fmt.Errorf("%q: begin with the name of this node, letters, digits, - and _, such as tls://edge-1@%s", text, at.Host)
 	}

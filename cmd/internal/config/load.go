@@ -139,11 +139,11 @@ func Explain(f *pflag.Flag, err error) error {
 	case errors.Is(err, strconv.ErrRange):
 		return errors.New("is out of range; use a whole number that is nearer to 0")
 	case f.Value.Type() == "int":
-		return errors.New("is no whole number; use digits only, such as 60")
+		return errors.New("is not a whole number; use digits only, such as 60")
 	case f.Value.Type() == "uint64":
-		return errors.New("is no whole number of 0 or more; use digits only, such as 60")
+		return errors.New("is not a whole number of 0 or more; use digits only, such as 60")
 	case f.Value.Type() == "duration":
-		return errors.New("is no time; write it with its unit, such as 500ms, 30s, 24h, 90d or 2w")
+		return errors.New("is not a time; write it with its unit, such as 500ms, 30s, 24h, 90d or 2w")
 	case f.Value.Type() == "bool":
 		return errors.New("is neither true nor false; use one of them")
 	}

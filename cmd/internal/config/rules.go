@@ -102,18 +102,18 @@ func parseRule(fields []string) (r Rule, err error) {
 		switch name {
 		case LimitAge:
 			if r.Age, err = moment.ParseDuration(value); err != nil || r.Age < time.Second {
-				return r, fmt.Errorf("%q is no age; write it as age=24h, 1s or more", f)
+				return r, fmt.Errorf("%q is not an age; write it as age=24h, 1s or more", f)
 			}
 		case LimitBytes:
 			if err := r.Bytes.Set(value); err != nil || r.Bytes < 1 {
-				return r, fmt.Errorf("%q is no number of bytes; write it as bytes=10GiB, 1 or more", f)
+				return r, fmt.Errorf("%q is not a number of bytes; write it as bytes=10GiB, 1 or more", f)
 			}
 		case LimitCount:
 			if r.Count, err = strconv.ParseInt(value, 10, 64); err != nil || r.Count < 1 {
-				return r, fmt.Errorf("%q is no number of events; write it as count=100000, 1 or more", f)
+				return r, fmt.Errorf("%q is not a number of events; write it as count=100000, 1 or more", f)
 			}
 		default:
-			return r, fmt.Errorf("%q is no limit; use age=24h, bytes=10GiB, count=100000 or none of them, with spaces between", f)
+			return r, fmt.Errorf("%q is not a limit; use age=24h, bytes=10GiB, count=100000 or none of them, with spaces between", f)
 		}
 	}
 	return r, nil
@@ -130,7 +130,7 @@ func parsePattern(text string) ([]string, error) {
 	}
 	for i, t := range tokens {
 		if t != "*" && (t != ">" || i < len(tokens)-1) && !names.MatchString(t) {
-			return nil, fmt.Errorf("pattern %q: %q is no name; use a whole name, * for any, or > at the end", text, t)
+			return nil, fmt.Errorf("pattern %q: %q is not a name; use a whole name, * for any, or > at the end", text, t)
 		}
 	}
 	for len(tokens) < 3 || tokens[2] == ">" {

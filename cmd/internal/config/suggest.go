@@ -32,13 +32,13 @@ func FlagNames(flags *pflag.FlagSet, prefix string) (names []string) {
 	return names
 }
 
-// otherVariables are the environment variables that begin with LEDGE_ and are no settings.
+// otherVariables are the environment variables that begin with LEDGE_ and are not settings.
 var otherVariables = []string{"LEDGE_CONFIG", "LEDGE_ADMIN_PASSWORD", "LEDGE_ADMIN_PASSWORD_FILE", "LEDGE_TOKEN"}
 
 // mostVariables is how many unknown variables a warning names.
 const mostVariables = 8
 
-// UnknownVariables warns in one line of the variables of an environment that begin with LEDGE_ and are no settings, those first that
+// UnknownVariables warns in one line of the variables of an environment that begin with LEDGE_ and are not settings, those first that
 // look like one. They are not refused: Kubernetes sets LEDGE_PORT and more for a service that is named ledge.
 func UnknownVariables(settings *pflag.FlagSet, environment []string) string {
 	known := slices.Clone(otherVariables)

@@ -96,7 +96,7 @@ func convert(document any, units *domain.UnitsOfMeasure) error {
 		err = fmt.Errorf("found a value of type %s at %s", e.Value, cmp.Or(e.Field, "the top"))
 	}
 	if _, ok := errors.AsType[*json.UnsupportedTypeError](err); ok { // YAML alone has such keys
-		err = errors.New("found a key that is no text")
+		err = errors.New("found a key that is not text")
 	}
 	if err != nil {
 		return fmt.Errorf("%s; give a text Source and Units, and in Units for each quantity a text Source and a list of texts Values", strings.TrimPrefix(err.Error(), "json: "))

@@ -65,7 +65,7 @@ func TestReadBadUnits(t *testing.T) {
 		{"layout before EdgeX 2.3", "uom.toml", "[Uom]\nSource='x'\n", `unknown field "Uom"`},
 		{"units in one text", "uom.toml", "[Units.t]\nValues='C,F'", "found a value of type string at Units.Values; give"},
 		{"a number for a unit", "uom.yaml", "Units: {t: {Values: [5]}}", "found a value of type number at Units.Values"},
-		{"a number for a quantity", "uom.yaml", "Units: {5: {Values: [C]}}", "found a key that is no text; give"},
+		{"a number for a quantity", "uom.yaml", "Units: {5: {Values: [C]}}", "found a key that is not text; give"},
 		{"no values", "uom.yaml", "Units: {t: {Source: x}}", "Units.t.Values has no values or an empty one"},
 		{"an empty value", "uom.yaml", "Units: {t: {Values: [C, ~]}}", "Units.t.Values has no values or an empty one"},
 		{"too long", "uom.yaml", strings.Repeat("#", maxUnitsFile+1), "is longer than 1048576 bytes"},

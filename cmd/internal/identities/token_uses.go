@@ -17,7 +17,7 @@ import (
 	"ledge/store/osfile"
 )
 
-// tokenUsesFile has the time at which each token was last used, in milliseconds since the Unix epoch. It is no part of the state: a
+// tokenUsesFile has the time at which each token was last used, in milliseconds since the Unix epoch. It is not part of the state: a
 // power cut may lose the last minute of it.
 const tokenUsesFile = "token-uses.json"
 

@@ -39,7 +39,7 @@ func newConstants(root string) *constants {
 func (c *constants) value(name string) (value constant.Value, isDuration bool, err error) {
 	i := strings.LastIndex(name, ".")
 	if i < 0 {
-		return nil, false, fmt.Errorf("%s: is no name of a constant; write package.name", name)
+		return nil, false, fmt.Errorf("%s: is not a name of a constant; write package.name", name)
 	}
 	pkg, err := c.Import(module + name[:i])
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // requestMeter counts and times the requests to one service. There are as many series as routes, methods and statuses that
-// were met; paths are no labels.
+// were met; paths are not labels.
 type requestMeter struct {
 	*prometheus.CounterVec
 	took  *prometheus.HistogramVec

@@ -8,7 +8,7 @@ import (
 )
 
 // lateComers are the notifications that a cleanup leaves alone because they came after its request, as the log says: a
-// notification that was on record then, and has changed since, is no late comer.
+// notification that was on record then, and has changed since, is not a late comer.
 type lateComers struct {
 	kind     string
 	revision uint64 // of the request

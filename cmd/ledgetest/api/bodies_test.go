@@ -219,7 +219,7 @@ func TestBrokenUploads(t *testing.T) {
 	c := dial(p)
 	c.send("12345 and more\r\n\r\n", "Content-Length: 5")
 	c.want("longer than it says", 200)
-	c.want("the rest, which is no request", 400)
+	c.want("the rest, which is not a request", 400)
 	holdsReadings(p, 1, 0)
 	if a := p.PostImage(ledgetest.LargeBody); a.Status != 200 {
 		t.Errorf("after them: %d %s", a.Status, a.Body)

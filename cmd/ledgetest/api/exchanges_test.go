@@ -27,7 +27,7 @@ type exchange struct {
 	Method, Path string
 	Headers      map[string]string
 	Body         string
-	Bytes        []byte // instead of Body, where it is no text
+	Bytes        []byte // instead of Body, where it is not text
 	Chunked      bool   // the body has no declared length
 	Status       int
 	Type, Answer string

@@ -20,7 +20,7 @@ var zmtpHello = "\xff\x00\x00\x00\x00\x00\x00\x00\x01\x7f\x03\x00NULL" + strings
 // zmtpTopic subscribes to a topic of at most 254 bytes.
 func zmtpTopic(topic string) string { return string([]byte{0, byte(1 + len(topic)), 1}) + topic }
 
-// hostilePeer connects to a ZeroMQ socket from 127.0.0.client and sends something. That its connection is closed is no error.
+// hostilePeer connects to a ZeroMQ socket from 127.0.0.client and sends something. That its connection is closed is not an error.
 func hostilePeer(t *testing.T, client byte, port int, text string) net.Conn {
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, client)}, Timeout: ledgetest.Timeout}
 	conn, err := dialer.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))

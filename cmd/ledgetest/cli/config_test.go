@@ -146,7 +146,7 @@ func TestConfigCheck(t *testing.T) {
 	args := []string{"config", "check", "--config", file, "--data-dir", dir, "--metadata-port", "x", "--disk-reserve", "10GB", "--readings-max-age", "-1m", "--units-file", units}
 	out, stderr, code := ledgetest.Run(t, args...)
 	for _, want := range []string{
-		`--metadata-port: "x": is not a TCP port`, `--disk-reserve: "10GB": is no size`, `LEDGE_MAX_RESULT_COUNT: setting max-result-count: "many": is no whole number`,
+		`--metadata-port: "x": is not a TCP port`, `--disk-reserve: "10GB": is not a size`, `LEDGE_MAX_RESULT_COUNT: setting max-result-count: "many": is not a whole number`,
 		"line 4: edgex-version is there twice", "line 3: tap must be a list of single values", `there is no setting "retain"`,
 		`there is no setting "smtp-host"; it was removed`, "setting edgex-version: xml: use 2.3 or 4", "setting readings-max-age: -1m: use a time of 0 or more",
 		"setting units-file: " + units, "credential ledge-secret-key: ", "setting notifications-port: 0.0.0.0 can be reached from other machines",

@@ -41,7 +41,7 @@ func TestSuggestions(t *testing.T) {
 	}
 }
 
-// Variables that are no settings stop nothing: one line names them, on the log of serve and on standard error of other commands.
+// Variables that are not settings stop nothing: one line names them, on the log of serve and on standard error of other commands.
 func TestUnknownVariables(t *testing.T) {
 	t.Setenv("LEDGE_METADATA_PROT", "1")
 	t.Setenv("LEDGE_SMTP_HOST", "mail")

@@ -119,7 +119,7 @@ func TestConsoleLedgerFilters(t *testing.T) {
 		if rows, _, text := get("/ledger?" + filter); len(rows) > 0 != want {
 			t.Errorf("%s: %d rows, want some: %v", filter, len(rows), want)
 		} else if strings.Contains(text, "<script>") {
-			t.Errorf("%s is no text", filter)
+			t.Errorf("%s is not text", filter)
 		}
 	}
 	if got := c.Get("/ledger?from=yesterday"); got.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(got.Text, "f-from-error") {

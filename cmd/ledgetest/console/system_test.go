@@ -107,7 +107,7 @@ func TestConsoleRetention(t *testing.T) {
 	}
 	ledgetest.Want(c.Get("/system/retention"), t, http.StatusOK, "Leave empty for the value of the configuration: 30d.")
 	refused := c.Post("/system/retention", form("apply", "*.*.* count=none", ""))
-	ledgetest.Want(refused, t, http.StatusUnprocessableEntity, `id="f-readings-retention-error"`, "is no number of events")
+	ledgetest.Want(refused, t, http.StatusUnprocessableEntity, `id="f-readings-retention-error"`, "is not a number of events")
 	preview := c.Post("/system/retention", form("preview", "*.*.* count=2", "60d"))
 	ledgetest.Want(preview, t, http.StatusOK, "*.*.* count=2: at most 3 events on the log", "Apply these limits")
 	if _, err := os.Stat(file); err == nil {

@@ -102,7 +102,7 @@ func TestConsoleUserRefusals(t *testing.T) {
 			t.Errorf("%s %v: %s, want 422 with %q", tt.path, tt.form, got.Status, tt.want)
 		}
 		if strings.Contains(got.Text, "<script>alert") || strings.Contains(got.Text, "<img src=x") {
-			t.Errorf("%s: hostile text is no text", tt.path)
+			t.Errorf("%s: hostile text is not text", tt.path)
 		}
 	}
 	if got := c.Post("/users/admin/remove", nil); got.StatusCode != http.StatusSeeOther {

@@ -130,7 +130,7 @@ func TestReplayIsRefused(t *testing.T) {
 		says        string
 	}{
 		{"none", "", 404, `subscription name \"none\" does not exist`},
-		{"deaf", "?from=noon", 400, `from: \"noon\" is no place on the record; give a sequence`},
+		{"deaf", "?from=noon", 400, `from: \"noon\" is not a position on the record; give a sequence`},
 		{"deaf", "?from=1000", 400, "from: sequence 1000 is beyond the end"},
 		{"deaf", "?limit=100001", 400, "limit: 100001 is too many; give at most 100000"},
 		{"deaf", "", 409, "nobody subscribes to the ZeroMQ channels"},

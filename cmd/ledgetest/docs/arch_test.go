@@ -445,7 +445,7 @@ func TestProgramHasNoTemplatesOfGo(t *testing.T) {
 	}
 }
 
-// importsBelow returns the imports of each file that is no test.
+// importsBelow returns the imports of each file that is not a test.
 func importsBelow(t *testing.T, dir string) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}

@@ -93,7 +93,7 @@ func administerEverything(t *testing.T, dir string) string {
 	if out := ledgetest.MustRunOn(t, dir, "", "token", "create", "cam-1", "--certificate"); out != "" {
 		t.Errorf("a certificate has the secret %q", out)
 	}
-	WantRunFails(t, dir, "", "is no lifetime", "token", "create", "x", "--expires", "90 days")
+	WantRunFails(t, dir, "", "is not a lifetime", "token", "create", "x", "--expires", "90 days")
 	var tokens []admin.Token
 	ledgetest.MustDo(t, json.Unmarshal([]byte(ledgetest.MustRunOn(t, dir, "", "token", "list", "--json")), &tokens))
 	if len(tokens) != 2 || !tokens[0].Certificate || len(tokens[1].Devices) != 2 || tokens[1].Expires-tokens[1].Created > 90*24*time.Hour.Milliseconds() {

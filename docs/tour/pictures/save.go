@@ -25,7 +25,7 @@ type picture struct {
 
 var image = regexp.MustCompile(`^image/([\w.+-]+)`)
 
-// save does nothing about what is no picture, or has been removed since.
+// save does nothing about what is not a picture, or has been removed since.
 func (c consumer) save(p picture) error {
 	kind := image.FindStringSubmatch(p.MediaType)
 	if kind == nil {

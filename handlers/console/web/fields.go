@@ -70,7 +70,7 @@ func newField(name, label, value string, more ...any) (f Field, err error) {
 		case "options":
 			f.Options, _ = more[i+1].([]Option)
 		default:
-			return f, fmt.Errorf("field %s: %v is no attribute", name, more[i])
+			return f, fmt.Errorf("field %s: %v is not an attribute", name, more[i])
 		}
 	}
 	return f, nil

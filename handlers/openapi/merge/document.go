@@ -46,7 +46,7 @@ func parse(text []byte) (*yaml.Node, error) {
 		return nil, fmt.Errorf("parse document: %w", err)
 	}
 	if len(n.Content) != 1 || n.Content[0].Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("parse document: is no mapping")
+		return nil, fmt.Errorf("the document is not a mapping")
 	}
 	return n.Content[0], nil
 }

@@ -47,8 +47,8 @@ func TestBadDocuments(t *testing.T) {
 		strings.Replace(own, "Done", "Nosuch", 1):                `reference "#/components/responses/Nosuch": neither the document nor shared.yaml has it`,
 		strings.Replace(own, "#/components/", "other.yaml#/", 1): `"other.yaml#/responses/Done" is not of the form`,
 		"a: [":  "parse document",
-		"- a\n": "is no mapping",
-		"":      "is no mapping",
+		"- a\n": "is not a mapping",
+		"":      "is not a mapping",
 	} {
 		if _, err := Document([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %s", text, err, want)
