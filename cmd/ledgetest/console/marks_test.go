@@ -97,6 +97,35 @@ func TestConsoleMarks(t *testing.T) {
 	}
 }
 
+// TestConsoleMarksStay locks two devices and unlocks them again with the same marks. The list shows the changes of others until another row
+// is marked, and says then that newer changes wait.
+func TestConsoleMarksStay(t *testing.T) {
+	t.Parallel()
+	p := ledgetest.Start(t, t.TempDir())
+	addSensors(p, 5)
+	b := logIn(p, t, domain.Operator)
+	b.open("/devices?label=all")
+	b.click("input[value='s-001']")
+	b.click("input[value='s-003']")
+	b.click("button[value=lock]")
+	marked := func(n int) string {
+		return fmt.Sprintf(` && document.querySelector(".bulk legend").innerText === "%d marked"`, n)
+	}
+	b.until(`/^2 devices are locked/.test(document.querySelector(".notice")?.innerText)` + marked(2))
+	patchDevice(p, `"name":"s-004","operatingState":"DOWN"`)
+	b.until(`document.querySelectorAll("#rows .tag.bad").length === 1` + marked(2))
+	b.click("button[value=unlock]")
+	b.until(`/^2 devices are unlocked/.test(document.querySelector(".notice")?.innerText)` + marked(2))
+	b.click("input[value='s-002']")
+	patchDevice(p, `"name":"s-000","operatingState":"DOWN"`)
+	b.until(`document.querySelector("#rows.waits") && document.querySelectorAll("#rows .tag.bad").length === 1` + marked(3))
+	for _, name := range []string{"s-001", "s-002", "s-003"} {
+		b.click("input[value='" + name + "']")
+	}
+	b.click("h1")
+	b.until(`!document.querySelector("#rows.waits") && document.querySelectorAll("#rows .tag.bad").length === 2`)
+}
+
 // TestConsoleMarksStop stops a run in a browser after two requests, reloads its page, and continues.
 func TestConsoleMarksStop(t *testing.T) {
 	t.Parallel()

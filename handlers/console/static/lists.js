@@ -35,6 +35,18 @@
     countMarked();
   });
 
+  // Marks stay if the list is loaded again, as after an action. Until its user marks another row, such a list shows changes.
+  var kept = [];
+  document.addEventListener("htmx:beforeSwap", function () {
+    kept = Array.from(document.querySelectorAll("td.mark input[name]:checked"), function (m) { return m.value; });
+  });
+  document.addEventListener("htmx:afterSwap", function () {
+    document.querySelectorAll("td.mark input[name]").forEach(function (m) {
+      if (kept.includes(m.value)) { m.checked = true; m.dataset.kept = ""; }
+    });
+    kept = [];
+  });
+
   // between returns the entries of a list from one to another, in either order; none if the list lacks one.
   function between(list, one, other) {
     var from = list.indexOf(one), to = list.indexOf(other);

@@ -13,12 +13,14 @@
 
   function works(part) {
     var at = document.activeElement, types = part.contains(at) && /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName);
-    return types || part.querySelector(":active, .menu[open], input[type=checkbox]:checked");
+    return types || part.querySelector(":active, .menu[open], input[type=checkbox]:checked:not([data-kept], .mark-page)");
   }
 
   function refresh() {
     document.querySelectorAll("[hx-trigger^=live]").forEach(function (part) {
-      if (stale.has(part.id) && !part.classList.contains("htmx-request") && !works(part)) { window.htmx.trigger(part, "live"); }
+      var waits = stale.has(part.id) && Boolean(works(part));
+      part.classList.toggle("waits", waits);
+      if (stale.has(part.id) && !part.classList.contains("htmx-request") && !waits) { window.htmx.trigger(part, "live"); }
     });
   }
 
