@@ -113,7 +113,7 @@ func (s deviceImport) importDevices(c *gin.Context) error {
 	}
 	var ok bool
 	if d.summarize(); d.Done {
-		page.Notice = fmt.Sprintf("%d devices are added, %d are changed.", d.Added, d.Changed)
+		page.Notice = fmt.Sprintf("Devices added: %d, changed: %d.", d.Added, d.Changed)
 	} else if d.Text, ok = web.Repeat(text, memory); !ok {
 		page.Notice = web.TooLongToRepeat
 	}
