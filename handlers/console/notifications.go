@@ -105,8 +105,9 @@ func (s notificationPages) notifications(c *gin.Context) error {
 	return s.Show(c, d.Period.Status(), "notifications", web.Page{Title: "Notifications", Live: "notifications&transmissions", Data: d})
 }
 
-// mostCounted bounds the transmissions of a notification that the list reads to count the messages that reached nobody.
-const mostCounted = 20
+// mostCounted bounds the transmissions of a notification that the list reads to count the messages that reached nobody. One of more than
+// mostCountedBytes, with many tries, counts as sent.
+const mostCounted, mostCountedBytes = 20, 4 << 10
 
 // notificationRows adds titles and the counts of transmissions. For each notification it reads one event and at most mostCounted
 // transmissions.
@@ -116,12 +117,14 @@ func (s notificationPages) notificationRows(c *gin.Context, list []domain.Notifi
 	rows := make([]notificationRow, len(list))
 	for i, n := range list {
 		own := domain.Filter{Index: domain.IndexNotification, Value: n.ID}
-		sent, total, err := view.Lists.Transmissions(domain.Page{Limit: mostCounted}, own)
+		ids, total, err := view.Lists.Keys(domain.ListTransmissions, domain.Page{Limit: mostCounted}, own)
 		if err != nil {
 			return nil, err
 		}
 		nobody := 0
-		for _, t := range sent {
+		for _, id := range ids {
+			var t domain.Transmission
+			domain.GetWithin(view.State.Transmissions, id, mostCountedBytes, &t)
 			if len(t.Records) > 0 && lastTry(t).ReachedNobody() {
 				nobody++
 			}

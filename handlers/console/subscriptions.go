@@ -336,6 +336,7 @@ func (s subscriptionPages) replaySubscription(c *gin.Context) error {
 	if got.Replay.More {
 		more = " There are more messages; replay again to send them."
 	}
-	return s.Finish(c, a, "/subscriptions/"+url.PathEscape(name), "Sent again: %d; lost by slow subscribers: %d. The next replay continues at sequence %d.%s",
+	return s.Finish(c, a, "/subscriptions/"+url.PathEscape(name),
+		"Sent again: %d; lost by slow subscribers: %d. The next replay continues at sequence %d.%s",
 		got.Replay.Count, got.Replay.Dropped, got.Replay.Next, more)
 }
