@@ -66,7 +66,7 @@ func TestOddFilesBesideCommands(t *testing.T) {
 	if code := ledgetest.Start(t, dir).Stop(); code != exit.OK {
 		t.Fatal(code)
 	}
-	for name, want := range map[string]string{datadir.LockFile: "", "state.db": "no regular file", "secrets.json": "FIFO"} {
+	for name, want := range map[string]string{datadir.LockFile: "", "state.db": "not a regular file", "secrets.json": "FIFO"} {
 		path := filepath.Join(dir, name)
 		_ = os.Rename(path, filepath.Join(t.TempDir(), "kept"))
 		if err := unix.Mkfifo(path, 0o600); err != nil {
