@@ -218,6 +218,10 @@ func (d *Delivery) Endpoints() []domain.EndpointState { return d.lanes.Endpoints
 // TryNow has what waits for the endpoint of a channel sent now. It returns how many transmissions waited.
 func (d *Delivery) TryNow(c domain.Channel) (waited int) { return d.lanes.TryNow(c.Endpoint()) }
 
+// TryItem makes a try of an open transmission now, which is recorded and counts. It reports false if the transmission is being tried, or
+// waits until an earlier one about the same device has its outcome.
+func (d *Delivery) TryItem(t domain.Transmission) bool { return d.lanes.TryItem(t.Channel.Endpoint(), t.ID) }
+
 // Refused is how many outcomes of tries the log has refused for good since the start.
 func (d *Delivery) Refused() int64 { return d.recorder.Refused() }
 

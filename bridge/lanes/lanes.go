@@ -7,6 +7,7 @@ package lanes
 
 import (
 	"cmp"
+	"container/heap"
 	"context"
 	"log/slog"
 	"slices"
@@ -271,4 +272,30 @@ func (l *Lanes) TryNow(name string) (waited int) {
 		l.wake(t)
 	}
 	return waited
+}
+
+// TryItem has an item sent now, as if it were due, so that the outcome is recorded and costs a try. During a pause the item is the next
+// probe. TryItem reports false if the item is not in memory, is under way, or waits for an earlier item of its lane.
+func (l *Lanes) TryItem(name, id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.servers[name]
+	if s == nil {
+		return false
+	}
+	for _, t := range s.targets {
+		it := t.known[id]
+		if it == nil || !it.queued || !t.first(it) {
+			continue
+		}
+		now := l.Now()
+		it.Due, it.at = now, now
+		heap.Init(&t.later)
+		heap.Init(&t.ready)
+		s.breaker.endWait(now)
+		t.breaker.endWait(now)
+		l.wake(t)
+		return true
+	}
+	return false
 }

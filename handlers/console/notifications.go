@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,15 +17,21 @@ import (
 	past "ledge/domain/history"
 	"ledge/handlers/console/web"
 	"ledge/handlers/entities"
+	"ledge/handlers/noticed"
 )
 
-// mostExamined bounds the notifications that a page looks at to find those with a severity, which has no index.
-const mostExamined = 500
+const (
+	// mostExamined bounds the notifications that a page looks at to find those with a severity or a text, which have no index.
+	mostExamined = 500
+	// mostSearched bounds the part of a notification's content in which a text is looked for, in bytes.
+	mostSearched = 4 << 10
+)
 
 // notificationPages are the pages of notifications.
 type notificationPages struct {
 	tags
 	changes Changes
+	system  System
 }
 
 func (s notificationPages) Routes() []web.Route {
@@ -51,7 +58,8 @@ type notificationsData struct {
 	Notifications []notificationRow
 	Pager         web.Pager
 	Examined      int
-	Searched      bool // the rows were searched for a severity
+	Searched      bool // the rows were searched for a severity or a text
+	Filtered      bool // not all notifications are asked for
 	Open          bool // the list is of notifications that are not acknowledged
 	Filters       []web.Field
 	Period        web.Period
@@ -63,13 +71,14 @@ const deliveryFailed = "failed"
 // notificationFilters returns the inputs of the filters in a query, without the period.
 func notificationFilters(q url.Values, categories, labels []web.Option) []web.Field {
 	inputs := []web.Field{
+		{Name: "text", Label: "Device or text", Type: "text"},
 		{Name: "severity", Label: "Severity", Type: "select", Options: web.Labelled("", "any",
 			domain.SeverityMinor, "minor", domain.SeverityNormal, "normal", domain.SeverityCritical, "critical")},
 		{Name: "status", Label: "Status", Type: "select", Options: web.Labelled("", "any",
 			domain.StatusNew, "new", domain.StatusProcessed, "processed", domain.StatusEscalated, "escalated")},
 		{Name: "ack", Label: "Acknowledged", Type: "select", Options: web.Labelled("", "any",
 			"true", "acknowledged", "false", "not acknowledged")},
-		{Name: "delivery", Label: "Delivery", Type: "select", Options: web.Labelled("", "any", deliveryFailed, "given up")},
+		{Name: "delivery", Label: "Delivery", Type: "select", Options: web.Labelled("", "any", deliveryFailed, "failed, given up")},
 		{Name: "category", Label: "Category", Type: "text", Options: categories},
 		{Name: "label", Label: "Label", Type: "text", Options: labels},
 		{Name: "subscription", Label: "Subscription", Type: "text"},
@@ -86,7 +95,7 @@ func (s notificationPages) notifications(c *gin.Context) error {
 	if d.Period.Status() == http.StatusOK {
 		var total int
 		_, severity := attentionFilters(c)
-		d.Searched = severity != ""
+		d.Searched = severity+web.FilterText(c, "text") != ""
 		var found []domain.Notification
 		if found, total, d.Examined, err = s.findNotifications(c, d.Period); err == nil {
 			d.Notifications, err = s.notificationRows(c, found)
@@ -102,6 +111,7 @@ func (s notificationPages) notifications(c *gin.Context) error {
 		return err
 	}
 	d.Filters = notificationFilters(c.Request.URL.Query(), categories, labels)
+	d.Filtered = d.Period.Given() || slices.ContainsFunc(d.Filters, func(f web.Field) bool { return f.Value != "" })
 	return s.Show(c, d.Period.Status(), "notifications", web.Page{Title: "Notifications", Live: "notifications&transmissions", Data: d})
 }
 
@@ -151,12 +161,18 @@ func countDeliveries(total, nobody, failed, waiting int) string {
 
 // titleOf returns the device change in words, such as "gate-cam-1 locked by anna", with the name of the device, or else the description.
 func (s notificationPages) titleOf(ctx context.Context, n domain.Notification) (title, device string) {
-	if n.Cause == 0 {
-		return n.Description, ""
+	title, device = titleOfChange(ctx, s.changes, n.Cause)
+	return cmp.Or(title, n.Description), device
+}
+
+// titleOfChange describes the device change at a sequence, and returns the name of the device; "" if there is none, or it is in an archive.
+func titleOfChange(ctx context.Context, changes Changes, cause uint64) (title, device string) {
+	if cause == 0 {
+		return "", ""
 	}
-	r, ok, err := s.changes.At(ctx, n.Cause)
-	if !ok || err != nil { // it is in an archive
-		return n.Description, ""
+	r, ok, err := changes.At(ctx, cause)
+	if !ok || err != nil {
+		return "", ""
 	}
 	if subject := r.Event.Subject(); len(subject) > 1 {
 		device = subject[1]
@@ -188,10 +204,23 @@ func describeChange(r domain.Recorded) string {
 	return fmt.Sprintf("%s %s by %s", subject[1], strings.Join(verbs, ", "), strings.TrimPrefix(r.Actor, "user:"))
 }
 
-// rowOfNotification returns what a list shows of a notification.
-func rowOfNotification(n *domain.Notification) domain.Notification {
-	n.Matched = nil
-	return web.CutRow(n)
+// matchedRow is a notification in the list. matches says that it has the severity and the text of the filters.
+type matchedRow struct {
+	domain.Notification
+	matches bool
+}
+
+// matchRow returns a function that makes rows. An empty severity or text matches all notifications. A text matches in any case, in the
+// category, the labels, the sender, the description, and the first bytes of the content, which name the device of a change.
+func matchRow(severity, text string) func(*domain.Notification) matchedRow {
+	text = strings.ToLower(text)
+	return func(n *domain.Notification) matchedRow {
+		has := func(s string) bool { return strings.Contains(strings.ToLower(s), text) }
+		found := has(n.Content[:min(len(n.Content), mostSearched)]) || has(n.Description) || has(n.Sender) || has(n.Category) ||
+			slices.ContainsFunc(n.Labels, has)
+		n.Matched = nil
+		return matchedRow{web.CutRow(n), found && (severity == "" || n.Severity == severity)}
+	}
 }
 
 func (s notificationPages) findNotifications(c *gin.Context, during web.Period) (found []domain.Notification, total, examined int, err error) {
@@ -201,16 +230,21 @@ func (s notificationPages) findNotifications(c *gin.Context, during web.Period) 
 	}
 	attention, severity := attentionFilters(c)
 	filters = append(filters, attention...)
+	text := web.FilterText(c, "text")
 	for examined < mostExamined && len(found) < web.PageRows {
 		page := domain.Page{Offset: web.Offset(c) + examined, Limit: web.PageRows - len(found)}
-		rows, n, err := web.List(s.Memory(c), s.notes, entities.Notifications, page, filters, rowOfNotification)
+		rows, n, err := web.List(s.Memory(c), s.notes, entities.Notifications, page, filters, matchRow(severity, text))
 		if err != nil {
 			return nil, 0, 0, err
 		}
 		total = n
 		examined += len(rows)
-		found = append(found, slices.DeleteFunc(rows, func(d domain.Notification) bool { return severity != "" && d.Severity != severity })...)
-		if severity == "" || len(rows) == 0 || web.Offset(c)+examined >= total {
+		for _, row := range rows {
+			if row.matches {
+				found = append(found, row.Notification)
+			}
+		}
+		if severity+text == "" || len(rows) == 0 || web.Offset(c)+examined >= total {
 			break
 		}
 	}
@@ -252,7 +286,9 @@ type transmissionView struct {
 	Status           string         `json:"status"`
 	MayResend        bool           `json:"-"` // it was given up, so that it can be sent again
 	Nobody           bool           `json:"-"` // the last try reached no subscriber
-	Next             int64          `json:"-"` // when it is tried again, in milliseconds since the Unix epoch; 0 if it is not, or at once
+	MayTry           bool           `json:"-"` // it waits, so that it can be tried now
+	Next             int64          `json:"-"` // the time of its next try at the latest, in milliseconds since the Unix epoch; 0 for none
+	Device           string         `json:"-"` // it waits for earlier messages about this device
 }
 
 // try is a try of a transmission. Nobody says that it reached no subscriber.
@@ -261,13 +297,18 @@ type try struct {
 	Nobody bool `json:"-"`
 }
 
-// findNextTries sets when transmissions are tried again. The API does not say it.
+// findNextTries sets the next tries of open transmissions, and the devices in whose order they wait. The API does not have them.
 func (s notificationPages) findNextTries(all []transmissionView) {
 	view, done := s.notes()
 	defer done()
 	now := s.Now().UnixMilli()
 	for i := range all {
-		if t, ok := view.State.Transmissions.Get(all[i].ID); ok && t.IsOpen() && t.Next > now {
+		t, ok := view.State.Transmissions.Get(all[i].ID)
+		if !ok || !t.IsOpen() {
+			continue
+		}
+		all[i].MayTry, all[i].Device = true, t.Entity
+		if t.Next > now && len(t.Records) > 0 {
 			all[i].Next = t.Next
 		}
 	}
@@ -319,16 +360,26 @@ func countTransmissions(all []transmissionView) (arrived, nobody, failed, waitin
 	return arrived, nobody, failed, waiting, why
 }
 
-// bannerOf says what came of a test.
-func bannerOf(d notificationData) *banner {
-	arrived, nobody, failed, waiting, why := countTransmissions(d.Transmissions)
-	switch all := len(d.Transmissions); {
+// bannerOf returns the result of a test of a subscription, and counts the transmissions of other subscriptions.
+func bannerOf(d notificationData, tested string) *banner {
+	own := slices.DeleteFunc(slices.Clone(d.Transmissions), func(v transmissionView) bool { return v.SubscriptionName != tested })
+	b := ownBanner(d.Notification, own)
+	if others := d.Total - len(own); others > 0 {
+		b.Text += fmt.Sprintf(" Transmissions of other subscriptions: %d.", others)
+	}
+	return b
+}
+
+// ownBanner returns the result of the transmissions of the tested subscription.
+func ownBanner(n domain.Notification, own []transmissionView) *banner {
+	arrived, nobody, failed, waiting, why := countTransmissions(own)
+	switch all := len(own); {
 	case failed > 0:
 		return &banner{"wrong", fmt.Sprintf("The test failed in %d of %d transmissions. %s", failed, all, why)}
-	case waiting > 0, all == 0 && d.Notification.Status == domain.StatusNew:
+	case waiting > 0, all == 0 && n.Status == domain.StatusNew:
 		return &banner{"warning", "The test is under way. This page shows what comes of it."}
 	case all == 0:
-		return &banner{"wrong", "No subscription has matched the test. A locked subscription gets nothing."}
+		return &banner{"wrong", "The subscription has not matched the test. A locked subscription gets nothing."}
 	case nobody > 0:
 		return &banner{"warning", fmt.Sprintf("The test was published in %d of %d transmissions, and nobody got it. %s", nobody, all, why)}
 	}
@@ -368,10 +419,15 @@ func (s notificationPages) notification(c *gin.Context) error {
 	s.findNextTries(got.Transmissions)
 	transmissions := web.Cut(&web.Cutter{Entries: web.PageRows, Text: web.ShownText, Room: 4 * web.ShownBytes}, &got.Transmissions)
 	s.Memory(c).Release()
+	tested, _ := strings.CutPrefix(n.Description, noticed.TestDescription)
+	slices.SortStableFunc(transmissions, func(a, b transmissionView) int {
+		first := func(v transmissionView) int { return map[bool]int{true: 0, false: 1}[v.SubscriptionName == tested] }
+		return cmp.Or(cmp.Compare(first(a), first(b)), cmp.Compare(a.SubscriptionName, b.SubscriptionName), cmp.Compare(a.ID, b.ID))
+	})
 	d := notificationData{Notification: n, Transmissions: transmissions, Total: got.Total}
 	d.Title, d.Device = s.titleOf(c.Request.Context(), n)
 	if c.Query("test") != "" {
-		d.Came = bannerOf(d)
+		d.Came = bannerOf(d, tested)
 	}
 	if n.Acknowledged {
 		d.Acknowledged = s.acknowledgementOf(c, id)
@@ -416,11 +472,21 @@ func (s notificationPages) acknowledgeShown(c *gin.Context) error {
 	return s.Finish(c, a, "/notifications?ack=false", "Acknowledged: %d.", len(ids))
 }
 
-// resend has one transmission of the notification sent again.
+// resend has one transmission of the notification sent again if it was given up, and tried now if it waits.
 func (s notificationPages) resend(c *gin.Context) error {
-	path := web.APIPath("transmission/id/", c.PostForm("transmission")) + "/resend"
-	a := s.Call(c, notificationsService, http.MethodPost, path, nil)
-	return s.Finish(c, a, "/notifications/"+url.PathEscape(c.Param("id")), "The notification is sent again.")
+	id, to := c.PostForm("transmission"), "/notifications/"+url.PathEscape(c.Param("id"))
+	view, done := s.notes()
+	t, ok := view.State.Transmissions.Get(id)
+	done()
+	if !ok || !t.IsOpen() {
+		a := s.Call(c, notificationsService, http.MethodPost, web.APIPath("transmission/id/", id)+"/resend", nil)
+		return s.Finish(c, a, to, "The message is sent again. This page shows the result.")
+	}
+	if s.system.TryTransmission(t) {
+		return s.Done(c, to, "The message is tried now. This page shows the result.")
+	}
+	return s.Done(c, to, "The message is being tried, or waits until an earlier one about %s is sent or given up.",
+		cmp.Or(t.Entity, "the same device"))
 }
 
 func (s notificationPages) deleteNotification(c *gin.Context) error {

@@ -75,7 +75,7 @@ func wordsOf(o outcome) string {
 	case o.Failed == 1:
 		return "The last message failed"
 	}
-	return fmt.Sprintf("The last %d of %d messages failed", o.Failed, o.Of)
+	return fmt.Sprintf("The last %d messages failed", o.Failed)
 }
 
 func endOf(o outcome) string {
@@ -112,6 +112,7 @@ func worst(lists domain.Lists, sub domain.Subscription, role domain.Role) (w out
 type sent struct {
 	domain.Transmission
 	Title string // of its notification
+	Cause uint64 // the sequence of the change that raised the notification; 0 for none
 	Why   string // the answer to the last try, as the user may see it
 	Test  bool   // it is a test from the console
 
@@ -125,7 +126,7 @@ func sentOf(state domain.State, latest []domain.Transmission, role domain.Role) 
 		var n domain.Notification
 		domain.GetWithin(state.Notifications, t.NotificationID, mostTitled, &n)
 		n.ID = t.NotificationID
-		list[i] = sent{Transmission: t, Title: titleOf(n), Test: noticed.IsTest(n)}
+		list[i] = sent{Transmission: t, Title: titleOf(n), Cause: n.Cause, Test: noticed.IsTest(n)}
 		if t.Entity != "" {
 			list[i].Title = t.Entity + ": " + list[i].Title
 		}

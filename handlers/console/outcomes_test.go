@@ -17,10 +17,12 @@ func TestOutcomes(t *testing.T) {
 	const bad, ok, open = domain.StatusFailed, domain.StatusAcknowledged, domain.StatusResending
 	for want, latest := range map[string][]domain.Transmission{
 		"": {sent(5, "/a", bad, bad), sent(20, "/a", open)}, // since the subscription was changed last
-		"The last message failed; given up: /a FAILED":           {sent(12, "/a", bad, bad), sent(11, "/a", ok, ok)},
-		"The last 2 of 3 messages failed; 1 given up: /a FAILED": {sent(14, "/a", open, bad), sent(13, "/a", bad, bad), sent(11, "/a", ok, ok), sent(19, "/b", ok, ok)},
-		"The last message failed; tried again later: /a FAILED":  {sent(14, "/a", open, bad)},
-		"The last 2 messages were sent: /a ACKNOWLEDGED":         {sent(12, "/a", ok, ok), sent(11, "/a", ok, bad, bad, bad, ok)},
+		"The last message failed; given up: /a FAILED": {sent(12, "/a", bad, bad), sent(11, "/a", ok, ok)},
+		"The last 2 messages failed; 1 given up: /a FAILED": {
+			sent(14, "/a", open, bad), sent(13, "/a", bad, bad), sent(11, "/a", ok, ok), sent(19, "/b", ok, ok),
+		},
+		"The last message failed; tried again later: /a FAILED": {sent(14, "/a", open, bad)},
+		"The last 2 messages were sent: /a ACKNOWLEDGED":        {sent(12, "/a", ok, ok), sent(11, "/a", ok, bad, bad, bad, ok)},
 	} {
 		o := outcomes(domain.Subscription{Modified: 10}, latest, domain.Operator)[sent(0, "/a", "").Channel.Target()]
 		got := o.Words

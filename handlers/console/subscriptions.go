@@ -1,11 +1,13 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,6 +24,7 @@ type subscriptionPages struct {
 	tags
 	system  System
 	network Network
+	changes Changes
 }
 
 func (s subscriptionPages) Routes() []web.Route {
@@ -114,8 +117,9 @@ type subscriptionData struct {
 	Recent []sent
 	// Unseen says which of its categories and labels no notification has had.
 	Unseen    []string
-	MayReplay bool // a replay has a channel: it sends over ZeroMQ only
-	Matched   bool // a notification has matched, tests aside
+	Retries   string // how often a message is sent again, and when
+	MayReplay bool   // a replay has a channel: it sends over ZeroMQ only
+	Matched   bool   // a notification has matched, tests aside
 }
 
 // unseen says which categories and labels of a subscription no notification has had, and which ones were seen.
@@ -146,6 +150,7 @@ func (s subscriptionPages) subscription(c *gin.Context) error {
 	if err := s.readOutcomes(c, &d); err != nil {
 		return err
 	}
+	d.Retries = s.retriesOf(d.Subscription)
 	return s.Show(c, http.StatusOK, "subscription", web.Page{
 		Title: "Subscription " + d.Subscription.Name, Live: "subscriptions&transmissions&notifications", Data: d,
 		Left: k.Note(web.APIPath("subscription/name/", d.Subscription.Name)),
@@ -171,11 +176,36 @@ func (s subscriptionPages) readOutcomes(c *gin.Context, d *subscriptionData) err
 		return err
 	}
 	d.Recent, d.Unseen = sentOf(notes.State, latest, u.Role), unseen(notes, d.Subscription)
+	for i, one := range d.Recent {
+		if change, _ := titleOfChange(c.Request.Context(), s.changes, one.Cause); change != "" {
+			d.Recent[i].Title = change
+		}
+	}
 	d.Matched = slices.ContainsFunc(d.Recent, func(one sent) bool { return !one.Test })
 	d.MayReplay = slices.ContainsFunc(d.Subscription.Channels, func(ch domain.Channel) bool { return ch.Type == domain.ChannelZeroMQ })
 	counted := latest[:min(len(latest), outcomeLimit(d.Subscription))]
 	d.Channels, err = s.channelViews(c, notes, d.Subscription.Channels, outcomes(d.Subscription, counted, u.Role))
 	return err
+}
+
+// retriesOf says how often a message is sent again, and when: by the subscription, or else by the settings.
+func (s subscriptionPages) retriesOf(sub domain.Subscription) string {
+	var limit, every string
+	for _, one := range s.system.Settings() {
+		switch one.Name {
+		case "resend-limit":
+			limit = one.Value
+		case "resend-interval":
+			every = one.Value
+		}
+	}
+	if sub.ResendLimit == 0 && sub.ResendInterval == "" {
+		return fmt.Sprintf("at most %s, after %s and then longer pauses (settings resend-limit and resend-interval)", limit, every)
+	}
+	if sub.ResendLimit > 0 {
+		limit = strconv.Itoa(sub.ResendLimit)
+	}
+	return fmt.Sprintf("at most %s, every %s", limit, cmp.Or(sub.ResendInterval, every))
 }
 
 // alsoTested returns the names of other subscriptions that match the test of sub.
@@ -278,7 +308,8 @@ func (s subscriptionPages) trySubscription(c *gin.Context) error {
 	if waited == 0 {
 		return s.Done(c, to, "Nothing waits for the endpoints of this subscription.")
 	}
-	return s.Done(c, to, "The endpoints are tried now. %d %s waiting; the result is below.", waited, map[bool]string{true: "transmission was", false: "transmissions were"}[waited == 1])
+	return s.Done(c, to, "The endpoints are tried now. Messages that wait: %d. All of them are sent when their endpoint answers. "+
+		"To have a try on record, use Try now on the page of a message.", waited)
 }
 
 // sinceForm returns the query of a replay or a resend: from the time in an input on, 1,000 messages at the most.

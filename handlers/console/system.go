@@ -26,6 +26,9 @@ type System interface {
 	Endpoints() []domain.EndpointState
 	// TryNow sends the waiting transmissions of a channel's endpoint now. It returns their number.
 	TryNow(domain.Channel) int
+	// TryTransmission makes a try of an open transmission now, which is on record. It reports false if the transmission is being tried, or
+	// waits for an earlier one about the same device.
+	TryTransmission(domain.Transmission) bool
 	// Callbacks are the last calls of a device service, one for each kind of entity, and how many wait for it.
 	Callbacks(service string) (last []Callback, waiting int)
 }

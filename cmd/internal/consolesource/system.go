@@ -107,6 +107,9 @@ func (s *Source) Endpoints() []domain.EndpointState { return s.Channels.Delivery
 // TryNow implements console.System.
 func (s *Source) TryNow(c domain.Channel) int { return s.Channels.Delivery.TryNow(c) }
 
+// TryTransmission implements console.System.
+func (s *Source) TryTransmission(t domain.Transmission) bool { return s.Channels.Delivery.TryItem(t) }
+
 // Callbacks implements console.System.
 func (s *Source) Callbacks(service string) (last []console.Callback, waiting int) {
 	calls, waiting := s.Channels.Callbacks.LastCalls(service)

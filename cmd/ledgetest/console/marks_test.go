@@ -98,7 +98,7 @@ func TestConsoleMarks(t *testing.T) {
 }
 
 // TestConsoleMarksStay locks two devices and unlocks them again with the same marks. The list shows the changes of others until another row
-// is marked, and says then that newer changes wait.
+// is marked, and says then that newer changes wait. Another search begins without marks.
 func TestConsoleMarksStay(t *testing.T) {
 	t.Parallel()
 	p := ledgetest.Start(t, t.TempDir())
@@ -116,6 +116,11 @@ func TestConsoleMarksStay(t *testing.T) {
 	b.until(`document.querySelectorAll("#rows .tag.bad").length === 1` + marked(2))
 	b.click("button[value=unlock]")
 	b.until(`/^2 devices are unlocked/.test(document.querySelector(".notice")?.innerText)` + marked(2))
+	b.click("a.chip")
+	b.until(`document.querySelectorAll("#rows tbody tr").length > 5 && !document.querySelector("td.mark input:checked")`)
+	b.open("/devices?label=all")
+	b.click("input[value='s-001']")
+	b.click("input[value='s-003']")
 	b.click("input[value='s-002']")
 	patchDevice(p, `"name":"s-000","operatingState":"DOWN"`)
 	b.until(`document.querySelector("#rows.waits") && document.querySelectorAll("#rows .tag.bad").length === 1` + marked(3))

@@ -268,17 +268,21 @@ func TestConsoleNotifications(t *testing.T) {
 	if text := c.Get(at).Text; strings.Contains(text, "<script>alert") {
 		t.Error("content runs as a script")
 	}
-	for _, q := range []string{"severity=CRITICAL", "category=fire", "label=l2", "from=2020-01-01T00:00", "ack=false"} {
+	for _, q := range []string{
+		"severity=CRITICAL", "text=Fire", "text=L2&severity=CRITICAL", "category=fire", "label=l2", "from=2020-01-01T00:00", "ack=false",
+	} {
 		ledgetest.Want(c.Get("/notifications?"+q), t, http.StatusOK, at)
 	}
 	ledgetest.Want(c.Get("/notifications?from=2026-01-02&to=2026-01-01"), t, http.StatusUnprocessableEntity, "f-to-error",
 		"The end is before the start.")
-	for _, q := range []string{"severity=MINOR", "category=x", "to=2020-01-01T00:00", "ack=true"} {
+	for _, q := range []string{"severity=MINOR", "text=L2&severity=MINOR", "text=l3", "category=x", "to=2020-01-01T00:00", "ack=true"} {
 		if got := c.Get("/notifications?" + q); got.StatusCode != http.StatusOK || strings.Contains(got.Text, at) {
 			t.Errorf("%s: %s, or it shows the notification", q, got.Status)
 		}
 	}
 	ledgetest.Want(c.Get("/notifications?category=fire"), t, http.StatusOK, "alert(1)") // its content
+	ledgetest.Want(c.Get("/notifications?text=ALERT"), t, http.StatusOK, at, "this page searched 1, and 1 matches")
+	ledgetest.Want(c.Get("/notifications?text=nosuch"), t, http.StatusOK, "No notification matches.", "Show all notifications")
 	ledgetest.Want(c.Get("/notifications?from=yesterday"), t, http.StatusUnprocessableEntity, "f-from-error", "Write the time as")
 	ledgetest.Want(c.Post(at+"/acknowledge", nil), t, http.StatusSeeOther)
 	ledgetest.Want(c.Get("/notifications?ack=true"), t, http.StatusOK, at)
@@ -393,6 +397,14 @@ func TestConsoleTryAgain(t *testing.T) {
 	for range 5 { // nobody is there
 		ledgetest.Want(c.Post("/subscriptions/away/try", nil), t, http.StatusSeeOther)
 	}
+	one := "/notifications/" + p.Transmissions("subscription/name/away")[0].NotificationID
+	button := regexp.MustCompile(`name="transmission"\s+value="([^"]+)">Try now<`).FindStringSubmatch(c.Get(one).Text)
+	if button == nil || strings.Contains(viewer.Get(one).Text, "Try now") {
+		t.Fatalf("the page of a message that waits has no button, or has one for a viewer:\n%s", c.Get(one).Text)
+	}
+	ledgetest.Want(viewer.Post(one+"/resend", url.Values{"transmission": {button[1]}}), t, http.StatusForbidden)
+	ledgetest.Want(c.Post(one+"/resend", url.Values{"transmission": {button[1]}}), t, http.StatusSeeOther)
+	ledgetest.Until(t, "a try on record", func() bool { return strings.Count(c.Get(one).Text, "connection refused") == 2 })
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(away)))
 	if err != nil {
 		t.Fatal(err)
@@ -401,7 +413,13 @@ func TestConsoleTryAgain(t *testing.T) {
 	back.Start()
 	t.Cleanup(back.Close)
 	ledgetest.Want(c.Post("/subscriptions/away/try", nil), t, http.StatusSeeOther)
-	tried("away", 2, domain.StatusSent) // nobody's absence has cost a resend, and all follow the probe
+	ledgetest.Until(t, "all messages: nobody's absence has cost a resend, and all follow the probe", func() bool {
+		all := p.Transmissions("subscription/name/away")
+		return len(all) == 20 && !slices.ContainsFunc(all, func(t ledgetest.Transmission) bool {
+			tries := map[bool]int{true: 3, false: 2}["/notifications/"+t.NotificationID == one]
+			return t.Status != domain.StatusSent || len(t.Records) != tries
+		})
+	})
 }
 
 // TestConsoleLastCallbacks looks at what came of the callbacks of a device service.

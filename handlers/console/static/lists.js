@@ -35,10 +35,11 @@
     countMarked();
   });
 
-  // Marks stay if the list is loaded again, as after an action. Until its user marks another row, such a list shows changes.
+  // Marks stay if the list is loaded again after an action or a change. Until its user marks another row, such a list shows changes.
   var kept = [];
-  document.addEventListener("htmx:beforeSwap", function () {
-    kept = Array.from(document.querySelectorAll("td.mark input[name]:checked"), function (m) { return m.value; });
+  document.addEventListener("htmx:beforeSwap", function (e) {
+    var why = e.detail.requestConfig || {}, again = why.verb === "post" || why.triggeringEvent && why.triggeringEvent.type === "live";
+    kept = again ? Array.from(document.querySelectorAll("td.mark input[name]:checked"), function (m) { return m.value; }) : [];
   });
   document.addEventListener("htmx:afterSwap", function () {
     document.querySelectorAll("td.mark input[name]").forEach(function (m) {
