@@ -314,13 +314,14 @@ func (s notificationPages) findNextTries(all []transmissionView) {
 	}
 }
 
-// complete sets MayResend and Nobody.
+// complete sets MayResend and Nobody, and puts the last try first.
 func (v *transmissionView) complete() {
 	v.MayResend = domain.Transmission{Status: v.Status}.IsGivenUp()
 	for i := range v.Records {
 		v.Nobody = v.Records[i].ReachedNobody()
 		v.Records[i].Nobody = v.Nobody
 	}
+	slices.Reverse(v.Records)
 }
 
 type notificationData struct {
@@ -344,14 +345,14 @@ func countTransmissions(all []transmissionView) (arrived, nobody, failed, waitin
 		switch {
 		case t.Nobody:
 			if nobody++; why == "" {
-				why = fmt.Sprintf("%s: %s", t.SubscriptionName, t.Records[len(t.Records)-1].Response)
+				why = fmt.Sprintf("%s: %s", t.SubscriptionName, t.Records[0].Response)
 			}
 		case t.Status == domain.StatusSent || t.Status == domain.StatusAcknowledged:
 			arrived++
 		case wrong:
 			failed++
 			if why == "" {
-				why = fmt.Sprintf("%s: %s", t.SubscriptionName, t.Records[len(t.Records)-1].Response)
+				why = fmt.Sprintf("%s: %s", t.SubscriptionName, t.Records[0].Response)
 			}
 		default:
 			waiting++
