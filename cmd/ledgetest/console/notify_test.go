@@ -213,6 +213,20 @@ func TestConsoleChannelForms(t *testing.T) {
 			}
 		}
 	}
+	form := url.Values{
+		"name": {"by-url"}, "receiver": {"people"}, "adminState": {"UNLOCKED"}, "categories": {"DEVICE_CHANGED"},
+		"channels[0].type": {"REST"}, "channels[0].scheme": {"http"},
+		"channels[0].host": {"http://127.0.0.1:9/in"}, "channels[0].port": {"80"},
+		"channels[0].path": {""}, "channels[0].httpMethod": {"POST"},
+	}
+	const refused = `"http://127.0.0.1:9/in" is not an IP address or a host name`
+	ledgetest.Want(c.Post("/subscriptions/+add", form), t, http.StatusBadRequest, refused)
+	form.Set("channels[0].port", "9")
+	ledgetest.Want(c.Post("/subscriptions/+add", form), t, http.StatusSeeOther)
+	stored := p.Call(http.MethodGet, p.Notifications+"/api/v2/subscription/name/by-url", "", "").Body
+	if !strings.Contains(stored, `"scheme":"http","host":"127.0.0.1","port":9,"path":"/in"`) {
+		t.Errorf("a URL is stored as %s", stored)
+	}
 }
 
 // TestConsoleSnippets runs the Python program that the page shows.
