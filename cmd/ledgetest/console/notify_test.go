@@ -122,7 +122,14 @@ func TestConsoleProfiles(t *testing.T) {
 	example, _, _ = strings.Cut(example, "</pre>")
 	ledgetest.Want(upload(html.UnescapeString(example)), t, http.StatusSeeOther)
 	ledgetest.Want(c.Get("/profiles/oven"), t, http.StatusOK, "image/jpeg", `type="submit">Delete`)
-	ledgetest.Want(c.Get("/profiles/sample-image"), t, http.StatusOK, "disabled title=")
+	ledgetest.Want(c.Get("/profiles/sample-image"), t, http.StatusOK, "disabled title=",
+		`href="/devices/+add?profile=sample-image">Add a device`)
+	ledgetest.Want(c.Get("/devices/+add?profile=sample-image"), t, http.StatusOK, `<option value="sample-image" selected>`)
+	ledgetest.Want(c.Get("/devices/sample-image/delete"), t, http.StatusOK,
+		`<a href="/devices/sample-image/history">Its history</a> can restore it`)
+	if text := p.NewRole(t, domain.Viewer).Get("/profiles/sample-image").Text; strings.Contains(text, "+add") {
+		t.Error("a viewer may add a device")
+	}
 	ledgetest.Want(c.Post("/profiles/sample-image/delete", nil), t, http.StatusConflict, "is in use", "/devices/sample-image")
 	ledgetest.Want(c.Post("/profiles/a/delete", nil), t, http.StatusSeeOther)
 	ledgetest.Want(c.Get("/profiles/a"), t, http.StatusNotFound)
