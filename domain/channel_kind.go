@@ -2,8 +2,10 @@ package domain
 
 import (
 	"cmp"
+	"net/url"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -102,15 +104,28 @@ func (c Channel) Trim() Channel {
 	return trimmed.splitHost(k)
 }
 
-// splitHost returns c with the scheme of a host such as http://till in Scheme, if its kind has that scheme and c has no other. EdgeX 2.3
-// accepts such a host, and delivers nothing to it.
+// splitHost returns c with the parts of a host such as http://till or http://till:8080/in in Scheme, Host, Port and Path. EdgeX 2.3 accepts
+// such a host, and delivers nothing to it. If a part contradicts its field, or the kind has no such field, the host stays as it is.
 func (c Channel) splitHost(k ChannelKind) Channel {
 	f, _ := k.Field("scheme")
-	scheme, host, found := strings.Cut(c.Host, "://")
-	if found && slices.Contains(f.Choices, scheme) && (c.Scheme == "" || c.Scheme == scheme) {
-		c.Scheme, c.Host = scheme, host
+	u, err := url.Parse(c.Host)
+	if err != nil || !slices.Contains(f.Choices, u.Scheme) || u.Hostname() == "" || u.User != nil || u.Fragment != "" {
+		return c
 	}
-	return c
+	split := c
+	split.Scheme, split.Host = u.Scheme, u.Hostname()
+	if text := u.Port(); text != "" {
+		split.Port, _ = strconv.Atoi(text) // if it is too large, check refuses it
+	}
+	if path := u.RequestURI(); path != "/" {
+		split.Path = path
+	}
+	_, hasPath := k.Field("path")
+	if c.Scheme != "" && c.Scheme != split.Scheme || c.Port != 0 && c.Port != split.Port ||
+		c.Path != split.Path && (c.Path != "" || !hasPath) {
+		return c
+	}
+	return split
 }
 
 // field returns the field of a JSON name, which must exist.

@@ -165,22 +165,44 @@ func TestTrim(t *testing.T) {
 	}
 }
 
-// A host with a scheme of its kind becomes a scheme and a host. Check refuses the others.
+// A host with a scheme of its kind becomes a scheme, a host, a port and a path, if the other fields do not contradict. Check refuses the
+// others, and names them as they were given.
 func TestHostWithScheme(t *testing.T) {
-	for _, tt := range []struct{ kind, scheme, host, wantScheme, wantHost string }{
-		{ChannelREST, "", "http://till", "http", "till"},
-		{ChannelREST, "", "https://10.0.0.7", "https", "10.0.0.7"},
-		{ChannelREST, "https", "https://till", "https", "till"},
-		{ChannelREST, "https", "http://till", "https", "http://till"},
-		{ChannelREST, "", "ftp://till", "", "ftp://till"},
-		{ChannelREST, "", "http://till/in", "http", "till/in"},
-		{ChannelMQTT, "", "ssl://broker", "ssl", "broker"},
-		{ChannelMQTT, "", "http://broker", "", "http://broker"},
-		{ChannelZeroMQ, "", "tcp://eth0", "", "tcp://eth0"},
+	rest := func(scheme, host string, port int, path string) Channel {
+		return Channel{Type: ChannelREST, Scheme: scheme, Host: host, Port: port, Path: path}
+	}
+	mqtt := func(scheme, host string, port int) Channel {
+		return Channel{Type: ChannelMQTT, Scheme: scheme, Host: host, Port: port}
+	}
+	zeromq := Channel{Type: ChannelZeroMQ, Host: "tcp://eth0:5563"}
+	for _, tt := range []struct{ given, want Channel }{
+		{rest("", "http://till", 0, ""), rest("http", "till", 0, "")},
+		{rest("", "https://10.0.0.7", 0, ""), rest("https", "10.0.0.7", 0, "")},
+		{rest("https", "https://till", 0, ""), rest("https", "till", 0, "")},
+		{rest("", "http://127.0.0.1:9/in", 0, ""), rest("http", "127.0.0.1", 9, "/in")},
+		{rest("http", "http://[::1]:9/in?a=b%20c", 9, ""), rest("http", "::1", 9, "/in?a=b%20c")},
+		{rest("", "http://till/in", 80, "/in"), rest("http", "till", 80, "/in")},
+		{rest("", "HTTP://till:80/", 0, "/in"), rest("http", "till", 80, "/in")},
+		{mqtt("", "ssl://broker:8883/", 0), mqtt("ssl", "broker", 8883)},
 	} {
-		got := Channel{Type: tt.kind, Scheme: tt.scheme, Host: tt.host}.Trim()
-		if got.Scheme != tt.wantScheme || got.Host != tt.wantHost {
-			t.Errorf("%+v: got the scheme %q and the host %q", tt, got.Scheme, got.Host)
+		if got := tt.given.Trim(); !got.Equal(tt.want) {
+			t.Errorf("%+v: got %+v", tt.given, got)
+		}
+	}
+	for _, given := range []Channel{
+		rest("https", "http://till", 0, ""), rest("", "http://till:9/in", 80, ""), rest("", "http://till:9/in", 0, "/out"),
+		rest("", "ftp://till", 0, ""), rest("", "http://u:p@till", 0, ""), rest("", "http://till:80x", 0, ""),
+		rest("", "http://:9/in", 0, ""),
+		rest("", "http://till/#in", 0, ""), rest("", "till:9", 0, ""), mqtt("", "http://broker", 0), mqtt("", "tcp://broker:1884", 1883),
+		mqtt("", "tcp://broker/topic", 0), zeromq,
+	} {
+		got := given.Trim()
+		if !got.Equal(given) {
+			t.Errorf("%+v: got %+v", given, got)
+		}
+		says := joinProblems(got.Check())
+		if got.Type != ChannelZeroMQ && !strings.Contains(says, quote(given.Host)+" is not an IP address") {
+			t.Errorf("%+v: %s", given, says)
 		}
 	}
 }

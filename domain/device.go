@@ -54,6 +54,15 @@ func (d Device) WithProtocol(name string) Device {
 	return d
 }
 
+// WithProtocols returns a device with its protocol, without properties, in Protocols, if that is empty. For device-rest the protocol is
+// rest if none is named. A device of another service without a protocolName stays as it is: its service needs properties.
+func (d Device) WithProtocols() Device {
+	if d = d.WithProtocol("rest"); len(d.Protocols) == 0 && d.ProtocolName != "" {
+		d.Protocols = map[string]map[string]string{d.ProtocolName: {}}
+	}
+	return d
+}
+
 // Check notes what is wrong with a device on its own; whether its profile and service exist is Decide's question.
 func (d Device) Check() Problems {
 	c := newChecking(d.ID, d.Name)

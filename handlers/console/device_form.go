@@ -183,7 +183,8 @@ func nearNames(text string, names []web.Option) (near []string) {
 func deviceFields(f *web.Form, memory *bodies.EntryMemory) map[string]any {
 	fields := deviceInputs.Values(f, memory.HoldBytes)
 	if protocols, _ := fields["protocols"].(map[string]map[string]string); len(protocols) == 0 {
-		fields["protocols"] = map[string]map[string]string{cmp.Or(f.Texts["protocolName"], "other"): {}}
+		d := domain.Device{ServiceName: f.Texts["serviceName"], ProtocolName: f.Texts["protocolName"]}
+		fields["protocols"] = d.WithProtocols().Protocols
 	}
 	return fields
 }

@@ -11,6 +11,10 @@ import (
 	"ledge/handlers/yamldoc"
 )
 
+// columnSays is the fault of a column whose name is not a field.
+const columnSays = "The column %.80q of the CSV cannot be read. Use names of fields, such as name, profileName or labels, " +
+	"and names such as protocols.rest.host, which is the property host of the protocol rest."
+
 // separators are what may separate the cells of CSV: spreadsheets write a semicolon if the comma is in their numbers.
 const separators = ",;\t"
 
@@ -62,7 +66,7 @@ func parseCSV(text []byte, hold Hold) (any, error) {
 		}
 		seen[strings.ToLower(name)] = true
 		if columns[i] = strings.SplitN(name, ".", 3); strings.EqualFold(columns[i][0], "protocols") != (len(columns[i]) == 3) {
-			return nil, domain.Errorf(domain.Invalid, "The column %.80q of the CSV cannot be read. Use names of fields, and protocols.PROTOCOL.PROPERTY.", name)
+			return nil, domain.Errorf(domain.Invalid, columnSays, name)
 		}
 		if one := strings.ToLower(name); one == "autoevents" || one == "location" {
 			return nil, domain.Errorf(domain.Invalid, "The column %.80q cannot be given in CSV. Use YAML or JSON for it.", name)

@@ -49,6 +49,8 @@ type Entity struct {
 	Ignored string
 	// Err is the fault of this entity; its JSON is empty then.
 	Err error
+
+	csv bool // a row of CSV, in which a device may have no protocols
 }
 
 // OwnFields are the fields that Ledge sets. An entity of a file is found by its name.
@@ -61,7 +63,7 @@ type Hold func(bytes int64) error
 // limits, is an error that names the line, if the format has one, and the cure. Before a library reads the text, Read asks hold for the
 // most memory that the library can take for it.
 func Read(text []byte, k Kind, most int, hold Hold) (list []Entity, err error) {
-	all, err := k.parse(bytes.TrimPrefix(text, []byte("\ufeff")), hold)
+	all, csv, err := k.parse(bytes.TrimPrefix(text, []byte("\ufeff")), hold)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +88,7 @@ func Read(text []byte, k Kind, most int, hold Hold) (list []Entity, err error) {
 		if len(e.JSON) > maxEntity {
 			return nil, domain.Errorf(domain.TooLarge, "The %s %d is longer than %d bytes. Make it shorter.", k.About, i+1, maxEntity)
 		}
-		e.Position = i + 1
+		e.Position, e.csv = i+1, csv
 		if first := positions[e.Name]; first > 0 && e.Err == nil {
 			e.JSON, e.Err = nil, domain.Errorf(domain.Invalid, "%s %d has the same name; leave one out", k.About, first)
 		} else if first == 0 && e.Name != "" {
@@ -142,17 +144,25 @@ func (k Kind) decode(value any) (e Entity) {
 	return e
 }
 
-// parse returns a text as maps, lists, texts, nil and literals.
-func (k Kind) parse(text []byte, hold Hold) (any, error) {
+// parse returns a text as maps, lists, texts, nil and literals, and whether it is CSV.
+func (k Kind) parse(text []byte, hold Hold) (all any, csv bool, err error) {
 	trimmed := bytes.TrimSpace(text)
 	switch {
 	case len(trimmed) > 0 && (trimmed[0] == '[' || trimmed[0] == '{') && json.Valid(trimmed):
-		return parseJSON(trimmed, hold)
+		all, err = parseJSON(trimmed, hold)
 	case isTOML(text):
-		return parseTOML(text, hold)
+		all, err = parseTOML(text, hold)
 	case isCSV(text):
-		return parseCSV(text, hold)
+		all, err = parseCSV(text, hold)
+		return all, true, err
+	default:
+		all, err = k.parseOther(text, hold)
 	}
+	return all, false, err
+}
+
+// parseOther parses YAML, which is any text that has no other format.
+func (k Kind) parseOther(text []byte, hold Hold) (any, error) {
 	expanded := int64(len(text))
 	if k.Shape != Devices.Shape { // profiles repeat more by aliases than they are long
 		expanded = max(expanded, leastExpanded)

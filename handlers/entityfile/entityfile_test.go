@@ -114,6 +114,36 @@ func TestReadCSV(t *testing.T) {
 	}
 }
 
+// TestCompleteCSV gives devices of CSV the protocol that they do not name. Before, each was refused. Devices of other formats get none.
+func TestCompleteCSV(t *testing.T) {
+	const table = "name,serviceName,protocolName,protocols.rest.host\na,device-rest,,\nb,device-rest,http,\nc,modbus,modbus-tcp,\n" +
+		"d,modbus,,10.0.0.7\ne,device-rest,,10.0.0.7\nf,modbus,,\ng,,,\n"
+	const refused = `protocols: is missing; add a column for the protocol of device service "modbus", such as protocols.modbus-tcp.Address`
+	for text, want := range map[string]string{
+		table: "a rest map[rest:map[]] <nil>\nb http map[http:map[]] <nil>\nc modbus-tcp map[modbus-tcp:map[]] <nil>\n" +
+			"d  map[rest:map[host:10.0.0.7]] <nil>\ne rest map[rest:map[host:10.0.0.7]] <nil>\nf  map[] " + refused + "\n" +
+			"g rest map[rest:map[]] <nil>\n",
+		"- {name: a, serviceName: device-rest}\n- {name: b, serviceName: modbus}\n": "a rest map[] <nil>\nb  map[] <nil>\n",
+	} {
+		list, err := Read([]byte(text), Devices, 10, free)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, e := range list {
+			service := ""
+			if e.Name == "g" {
+				service = domain.DeviceREST
+			}
+			d, err := e.Complete(service, "p")
+			got += fmt.Sprintln(e.Name, d.ProtocolName, d.Protocols, err)
+		}
+		if got != want {
+			t.Errorf("got\n%swant\n%s", got, want)
+		}
+	}
+}
+
 // TestFaults names the fault of one entity, and reads the others.
 func TestFaults(t *testing.T) {
 	list, err := Read([]byte(`

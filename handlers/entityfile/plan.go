@@ -52,7 +52,7 @@ func (p Plan) Decide(state domain.State, r *Row) {
 }
 
 // Complete fills in the fields that lists of EdgeX leave out of a new device: its states, its device service and profile, and the protocol
-// of device-rest. It returns the device.
+// of device-rest. A device of CSV without protocols gets those of [domain.Device.WithProtocols]. It returns the device.
 func (e *Entity) Complete(service, profile string) (domain.Device, error) {
 	var d v2.Device
 	if err := json.Unmarshal(e.JSON, &d); err != nil {
@@ -62,12 +62,19 @@ func (e *Entity) Complete(service, profile string) (domain.Device, error) {
 	d.OperatingState = cmp.Or(d.OperatingState, domain.StateUp)
 	d.ServiceName = cmp.Or(d.ServiceName, service)
 	d.ProfileName = cmp.Or(d.ProfileName, profile)
-	if d.ProtocolName == "" && d.ServiceName == domain.DeviceREST {
-		d.ProtocolName = "rest"
+	device := d.Entity()
+	if e.csv {
+		device = device.WithProtocols()
+		if len(device.Protocols) == 0 && device.ServiceName != "" {
+			const says = "is missing; add a column for the protocol of device service %q, such as protocols.modbus-tcp.Address"
+			return device, domain.FieldErrorf("protocols", says, device.ServiceName)
+		}
 	}
+	device = device.WithProtocol("rest")
+	d.ProtocolName, d.Protocols = device.ProtocolName, device.Protocols
 	text, err := json.Marshal(d)
 	e.JSON = text
-	return d.Entity(), err
+	return device, err
 }
 
 func (r *Row) planAddition(state domain.State, p Plan) error {

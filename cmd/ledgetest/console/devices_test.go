@@ -437,6 +437,24 @@ func TestConsoleEditConflict(t *testing.T) {
 	}
 }
 
+// TestConsoleImportButton imports with the button above the preview, which is outside of its form.
+func TestConsoleImportButton(t *testing.T) {
+	t.Parallel()
+	p := ledgetest.Start(t, t.TempDir())
+	b := logIn(p, t, domain.Operator)
+	b.open("/devices/+import")
+	b.fill("#f-text", "name,profileName\nhall-1,sample-image\nhall-2,sample-image\n")
+	b.pictures("device-import")
+	b.click("#import button[value=preview]")
+	b.until(`/will be added/.test(document.querySelector("main .tag")?.innerText)`)
+	b.pictures("device-import-preview")
+	if ask[bool](b, `!!document.querySelector("main > p > button").closest("form")`) {
+		t.Error("the first button is in the form")
+	}
+	b.click("main > p > button[value=apply]")
+	b.until(`document.querySelector(".notice")?.innerText.includes("Devices added: 2, changed: 0.")`)
+}
+
 // importText sends an import as a browser does.
 func importText(c *ledgetest.ConsoleClient, text, action string, fields ...string) ledgetest.Page {
 	var b bytes.Buffer
@@ -479,13 +497,24 @@ func TestConsoleImport(t *testing.T) {
 		if got.StatusCode != http.StatusOK {
 			t.Fatalf("%s: %s\n%s", action, got.Status, got.Text)
 		}
-		for _, want := range []string{"<strong>1</strong> added", "<strong>1</strong> changed", "<strong>1</strong> unchanged", ">3</strong> refused", "no-such", "device 1 has the same name"} {
+		added, changed := "added", "changed"
+		if action == "preview" {
+			added, changed = "will be added", "will change"
+		}
+		for _, want := range []string{
+			"<strong>1</strong> " + added, "<strong>1</strong> " + changed, ">" + added + "</span>", ">" + changed + "</span>",
+			"<strong>1</strong> unchanged", ">3</strong> refused", "no-such", "device 1 has the same name",
+		} {
 			if !strings.Contains(got.Text, want) {
 				t.Errorf("%s lacks %q:\n%s", action, want, got.Text)
 			}
 		}
 		if strings.Contains(got.Text, "<script>alert") {
 			t.Errorf("%s: a name runs", action)
+		}
+		summary, _, _ := strings.Cut(got.Text, "<table")
+		if above := strings.Contains(summary, ">Import 2 devices</button>"); above != (action == "preview") {
+			t.Errorf("%s: a button above the table: %t", action, above)
 		}
 		status := p.Call(http.MethodGet, p.Metadata+"/api/v2/device/name/new-1", "", "").Status
 		if (status == http.StatusOK) != (action == "apply") {
@@ -535,8 +564,15 @@ func TestConsoleImportFormats(t *testing.T) {
 			}
 		}
 	}
+	_, example, _ := strings.Cut(c.Get("/devices/+import").Text, `data-language="CSV">`)
+	example, _, _ = strings.Cut(example, "</pre>")
+	got := importText(c, html.UnescapeString(example), "apply", "serviceName", "device-rest")
+	ledgetest.Want(got, t, http.StatusOK, "<strong>2</strong> added", `<strong>0</strong> refused`)
+	ledgetest.PostTo(p, "hall-meter", "float", "text/plain", "20.5")
 	for text, says := range map[string]string{
-		"- {name: [a]}": "name: ", "- 5": "", "- {name: a, protocols: {other: [1]}}": "protocols", "name: a\n---\nname: b": "line 3",
+		"name,protocols\na,rest\n": "such as protocols.rest.host",
+		"- {name: [a]}":            "name: ", "- 5": "",
+		"- {name: a, protocols: {other: [1]}}": "protocols", "name: a\n---\nname: b": "line 3",
 		"- {name: no-defaults, protocols: {other: {}}}": "serviceName",
 	} {
 		got := importText(c, text, "preview", "serviceName", "")
@@ -584,6 +620,8 @@ func TestImportAndApply(t *testing.T) {
 			"",
 		},
 		{"table.csv", "name;labels;protocols.other.Port\nNEW;b,c;502\nthere;x;\n", ""},
+		{"plain.csv", "name,labels,protocols.rest.host\nNEW,b,\nthere,y,\n", ""},
+		{"service.csv", "name,serviceName\nNEW,modbus\n", `add a column for the protocol of device service "modbus"`},
 		{
 			"profile.yaml", "- {name: NEW, profileName: no-such, protocols: {other: {}}}\n- {name: NEW-b, protocols: {other: {}}}\n",
 			`device profile "no-such"`,
@@ -639,8 +677,8 @@ func TestImportAndApply(t *testing.T) {
 			t.Errorf("%s: the import has made\n%s\nand apply\n%s", one.file, imported, applied)
 		}
 	}
-	if all := devicesOf(t, importing); strings.Count(all, "new-") != 7 || strings.Contains(all, "4b4e0a0e") {
-		t.Errorf("want 7 new devices, got\n%s", all)
+	if all := devicesOf(t, importing); strings.Count(all, "new-") != 8 || strings.Contains(all, "4b4e0a0e") {
+		t.Errorf("want 8 new devices, got\n%s", all)
 	}
 }
 

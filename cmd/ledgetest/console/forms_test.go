@@ -408,6 +408,22 @@ func TestConsoleJump(t *testing.T) {
 	if answer := c.Get("/devices?q=label:gate-7"); strings.Contains(answer.Text, "was removed") {
 		t.Error("the search for a label finds a removed device")
 	}
-	ledgetest.Want(p.NewRole(t, domain.Admin).Get("/jump?q=retent"), t, http.StatusOK, `href="/system/retention"`)
+	admin := p.NewRole(t, domain.Admin)
+	ledgetest.Want(admin.Get("/jump?q=retent"), t, http.StatusOK, `href="/system/retention"`)
+	for q, href := range map[string]string{
+		"token": "/users#tokens", "add+user": "/users#add-user", "add+token": "/users#add-token", "disk": "/system#disk",
+		"openapi":  "/system#apis",
+		"settings": "/system#settings", "access": "/system#access", "import": "/devices/+import",
+		"password": "/account", "record": "/verify",
+		"upload": "/profiles/+upload", "add+device": "/devices/+add", "add+sub": "/subscriptions/+add", "refused": "/readings/refused",
+		"service": "/services/+add", "provision": "/watchers/+add", "send": "/notifications/+send",
+	} {
+		ledgetest.Want(admin.Get("/jump?q="+q), t, http.StatusOK, `href="`+href+`"`)
+		if path, id, found := strings.Cut(href, "#"); found {
+			ledgetest.Want(admin.Get(path), t, http.StatusOK, ` id="`+id+`"`)
+		} else {
+			ledgetest.Want(admin.Get(path), t, http.StatusOK)
+		}
+	}
 	ledgetest.Want(p.NewRole(t, domain.Poster).Get("/jump?q=gate"), t, http.StatusForbidden)
 }

@@ -37,6 +37,10 @@ func TestConsoleLedger(t *testing.T) {
 	b.click("a[rel=prev]")
 	b.until(`!document.querySelector("ins.is")`)
 	b.open("/verify")
+	const says = "It only reads, and the server keeps running. Only if it finds damage in a log, the server stops"
+	if !strings.Contains(b.text("main"), says) {
+		t.Errorf("the page does not say %q", says)
+	}
 	b.click("main form button")
 	b.until(`document.querySelector("#verification").innerText.includes("No damage found")`)
 	if text := b.text("#verification"); !strings.Contains(text, "user:test-auditor") || !strings.Contains(text, "readings") {

@@ -122,7 +122,14 @@ func TestConsoleProfiles(t *testing.T) {
 	example, _, _ = strings.Cut(example, "</pre>")
 	ledgetest.Want(upload(html.UnescapeString(example)), t, http.StatusSeeOther)
 	ledgetest.Want(c.Get("/profiles/oven"), t, http.StatusOK, "image/jpeg", `type="submit">Delete`)
-	ledgetest.Want(c.Get("/profiles/sample-image"), t, http.StatusOK, "disabled title=")
+	ledgetest.Want(c.Get("/profiles/sample-image"), t, http.StatusOK, "disabled title=",
+		`href="/devices/+add?profile=sample-image">Add a device`)
+	ledgetest.Want(c.Get("/devices/+add?profile=sample-image"), t, http.StatusOK, `<option value="sample-image" selected>`)
+	ledgetest.Want(c.Get("/devices/sample-image/delete"), t, http.StatusOK,
+		`<a href="/devices/sample-image/history">Its history</a> can restore it`)
+	if text := p.NewRole(t, domain.Viewer).Get("/profiles/sample-image").Text; strings.Contains(text, "+add") {
+		t.Error("a viewer may add a device")
+	}
 	ledgetest.Want(c.Post("/profiles/sample-image/delete", nil), t, http.StatusConflict, "is in use", "/devices/sample-image")
 	ledgetest.Want(c.Post("/profiles/a/delete", nil), t, http.StatusSeeOther)
 	ledgetest.Want(c.Get("/profiles/a"), t, http.StatusNotFound)
@@ -212,6 +219,20 @@ func TestConsoleChannelForms(t *testing.T) {
 				t.Errorf("%s is stored without %s: %s", kind, want, stored)
 			}
 		}
+	}
+	form := url.Values{
+		"name": {"by-url"}, "receiver": {"people"}, "adminState": {"UNLOCKED"}, "categories": {"DEVICE_CHANGED"},
+		"channels[0].type": {"REST"}, "channels[0].scheme": {"http"},
+		"channels[0].host": {"http://127.0.0.1:9/in"}, "channels[0].port": {"80"},
+		"channels[0].path": {""}, "channels[0].httpMethod": {"POST"},
+	}
+	const refused = `"http://127.0.0.1:9/in" is not an IP address or a host name`
+	ledgetest.Want(c.Post("/subscriptions/+add", form), t, http.StatusBadRequest, refused)
+	form.Set("channels[0].port", "9")
+	ledgetest.Want(c.Post("/subscriptions/+add", form), t, http.StatusSeeOther)
+	stored := p.Call(http.MethodGet, p.Notifications+"/api/v2/subscription/name/by-url", "", "").Body
+	if !strings.Contains(stored, `"scheme":"http","host":"127.0.0.1","port":9,"path":"/in"`) {
+		t.Errorf("a URL is stored as %s", stored)
 	}
 }
 

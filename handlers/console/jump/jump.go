@@ -64,7 +64,7 @@ func (s Pages) show(c *gin.Context) error {
 }
 
 // find returns the pages that a role may see and the entities whose names have all words of a text. Names that begin with the text are
-// first. A removed device is found by its whole name. An empty text finds all pages.
+// first. A removed device is found by its whole name. Pages that other words find are last. An empty text finds the pages of the menu.
 func (s Pages) find(ctx context.Context, text string, role domain.Role) ([]Found, error) {
 	name := strings.TrimSpace(text)
 	text = strings.ToLower(name)
@@ -77,6 +77,7 @@ func (s Pages) find(ctx context.Context, text string, role domain.Role) ([]Found
 	if text == "" {
 		return found, nil
 	}
+	found = append(found, findPlaces(text, role, true)...)
 	devices, err := s.findDevices(ctx, text)
 	if err != nil {
 		return nil, err
@@ -96,7 +97,7 @@ func (s Pages) find(ctx context.Context, text string, role domain.Role) ([]Found
 			found = append(found, Found{kind.name, name, kind.path + url.PathEscape(name)})
 		}
 	}
-	return found, nil
+	return append(found, findPlaces(text, role, false)...), nil
 }
 
 // findDevices finds devices as their list does, also by a label, the profile and the service.

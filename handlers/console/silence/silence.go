@@ -1,8 +1,13 @@
 // Package silence finds the devices that have been silent for longer than usual.
 //
-// The rhythm of a device is the longest pause between its latest events of core-data, in the day before the newest event. It is derived
-// from the index of these events by device: at most [looks] entries for each device. A device is looked at again only when it would be
-// silent if nothing had come since. So the work follows the number of devices that are late, not the number of devices.
+// A device has a rhythm if it has sent often enough: at 4 times or more that are at least 5 minutes apart, over at least an hour of the day
+// before its newest event of core-data. So a few values that a person posts by hand are not a rhythm. The rhythm is the longest pause
+// between its latest 20 times of sending. To count long pauses between series of values too, it is also the longest pause between the
+// latest 20 times that are 5 minutes apart, less these 5 minutes. A device is silent if nothing has come for three times its longest
+// pause, and for 5 minutes at least.
+//
+// The rhythm is derived from the index of events by device: at most 2 × [looks] entries for each device. A device is looked at again only
+// when it would be silent if nothing had come since. So the work follows the number of devices that are late, not the number of devices.
 package silence
 
 import (
@@ -20,14 +25,16 @@ import (
 )
 
 const (
-	// looks bounds the index entries that are read for one device, and fewest is how many events a rhythm needs.
-	looks, fewest = 20, 4
-	// apart is the least time between two events of a rhythm: a device often sends several values at once.
+	// looks bounds the times of sending that are read of one device, once [apart] and once [farApart].
+	looks = 20
+	// apart is the least time between two times of sending: a device often sends several values at once.
 	apart = 2 * time.Second
+	// A rhythm needs fewest times that are farApart, and shortest from the first to the last.
+	fewest, farApart, shortest = 4, 5 * time.Minute, time.Hour
 	// within is the part of the past that has the rhythm, up to the newest event.
 	within = 24 * time.Hour
 	// factor is how many of the longest pauses a device may be silent for. least is the shortest silence that counts.
-	factor, least = 3, 2 * time.Minute
+	factor, least = 3, 5 * time.Minute
 	// every is the least time between two sweeps, and more for each device: 30 s for 100,000 of them.
 	every, more = 5 * time.Second, 250 * time.Microsecond
 	// unknown is the time after which a device without a rhythm is looked at again.
@@ -225,22 +232,33 @@ func (f *Finder) names() (names []string, err error) {
 
 // rhythmOf derives the rhythm of a device.
 func rhythmOf(lists domain.Lists, name string, now time.Time) (r rhythm, err error) {
-	times, err := lists.Origins(name, apart, looks)
-	if len(times) == 0 || err != nil {
+	long, err := timesOf(lists, name, farApart)
+	if len(long) < fewest || time.Duration(long[0]-long[len(long)-1]) < shortest || err != nil {
 		return rhythm{due: now.Add(unknown)}, err
 	}
-	r.Last = time.Unix(0, times[0])
-	in := 1
-	for ; in < len(times) && times[in] > times[0]-int64(within); in++ {
-		r.Usual = max(r.Usual, time.Duration(times[in-1]-times[in]))
+	latest, err := timesOf(lists, name, apart)
+	if err != nil {
+		return rhythm{}, err
 	}
-	if r.due = r.Begin(); in < fewest {
-		r.Usual, r.due = 0, now.Add(unknown)
-	}
-	if r.isSilent(now) {
+	r.Last = time.Unix(0, long[0])
+	r.Usual = max(longestPause(latest), longestPause(long)-farApart)
+	if r.due = r.Begin(); r.isSilent(now) {
 		r.due = now // something may come at any time
 	}
 	return r, nil
+}
+
+// timesOf returns the latest times of sending in the day before the newest one, newest first, in nanoseconds since the Unix epoch.
+func timesOf(lists domain.Lists, name string, apart time.Duration) ([]int64, error) {
+	times, err := lists.Origins(name, apart, looks)
+	return slices.DeleteFunc(times, func(at int64) bool { return at <= times[0]-int64(within) }), err
+}
+
+func longestPause(times []int64) (longest time.Duration) {
+	for i := range len(times) - 1 {
+		longest = max(longest, time.Duration(times[i]-times[i+1]))
+	}
+	return longest
 }
 
 // Begin is when the device is silent if nothing comes.

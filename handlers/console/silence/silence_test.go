@@ -62,11 +62,47 @@ func (s *site) silent(tb testing.TB) string {
 	return strings.Join(list, ", ")
 }
 
-func everyTen(from, to time.Duration) (ago []time.Duration) {
-	for at := from; at <= to; at += 10 * time.Minute {
+func everyTen(from, to time.Duration) []time.Duration { return timesEvery(10*time.Minute, from, to) }
+
+// timesEvery returns the times from one to another, a pause apart.
+func timesEvery(pause, from, to time.Duration) (ago []time.Duration) {
+	for at := from; at <= to; at += pause {
 		ago = append(ago, at)
 	}
 	return ago
+}
+
+// TestRhythm holds how much evidence a rhythm needs. Before, four values that were posted by hand within seconds were one: the device was
+// silent two minutes later. A series of more than 20 values hid the pause before it.
+func TestRhythm(t *testing.T) {
+	const s, m, h = time.Second, time.Minute, time.Hour
+	series := slices.Concat(timesEvery(5*s, 2*h, 2*h+5*m), timesEvery(5*s, 3*h, 3*h+5*m), timesEvery(5*s, 4*h, 4*h+5*m))
+	for name, one := range map[string]struct {
+		ago  []time.Duration
+		want string // the longest pause, if the device is silent
+	}{
+		"by hand":                             {timesEvery(7*s, 10*m, 11*m), ""},
+		"by hand, twice":                      {slices.Concat(timesEvery(7*s, 2*h, 2*h+m), timesEvery(7*s, 3*h, 3*h+m)), ""},
+		"by hand, and the day before":         {slices.Concat(timesEvery(7*s, 10*m, 11*m), timesEvery(10*m, 25*h, 27*h)), ""},
+		"for half an hour":                    {timesEvery(m, 10*m, 40*m), ""},
+		"every 30 s, silent for 4 minutes":    {timesEvery(30*s, 4*m, 80*m), ""},
+		"every 30 s, silent for 5 minutes":    {timesEvery(30*s, 5*m+s, 80*m), "30s"},
+		"every 6 minutes, silent for 18":      {timesEvery(6*m, 18*m+s, 90*m), "6m0s"},
+		"every 6 minutes, silent for 17":      {timesEvery(6*m, 17*m, 90*m), ""},
+		"a series each hour, silent for 2 h":  {series, ""},
+		"every 6 hours, silent for 19":        {timesEvery(6*h, 19*h, 50*h), "6h0m0s"},
+		"once a day, silent for a long while": {timesEvery(24*h, 200*h, 300*h), ""},
+	} {
+		p := newSite(t, "d")
+		p.post(t, "d", one.ago...)
+		want := ""
+		if one.want != "" {
+			want = "d " + one.want
+		}
+		if got := p.silent(t); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
 }
 
 // TestFind has devices with a rhythm of their own fall silent, speak again, and go.
@@ -145,6 +181,8 @@ type counted struct {
 }
 
 func (c counted) Origins(device string, apart time.Duration, most int) ([]int64, error) {
-	*c.looked++
+	if apart == farApart { // the first look
+		*c.looked++
+	}
 	return c.Lists.Origins(device, apart, most)
 }
