@@ -220,7 +220,9 @@ func (d *Delivery) TryNow(c domain.Channel) (waited int) { return d.lanes.TryNow
 
 // TryItem makes a try of an open transmission now, which is recorded and counts. It reports false if the transmission is being tried, or
 // waits until an earlier one about the same device has its outcome.
-func (d *Delivery) TryItem(t domain.Transmission) bool { return d.lanes.TryItem(t.Channel.Endpoint(), t.ID) }
+func (d *Delivery) TryItem(t domain.Transmission) bool {
+	return d.lanes.TryItem(t.Channel.Endpoint(), t.ID)
+}
 
 // Refused is how many outcomes of tries the log has refused for good since the start.
 func (d *Delivery) Refused() int64 { return d.recorder.Refused() }

@@ -154,7 +154,7 @@ func TestConsoleOneDevice(t *testing.T) {
 	b.see(".notice")
 	b.click("button[value=LOCKED]")
 	b.see("button[value=UNLOCKED]")
-	b.until(`/^LOCKED by test-operator, (Mon|Tue|Wed|Thu|Fri|Sat|Sun), /.test(document.querySelector("#set").innerText)`)
+	b.until(`/^LOCKED by test-operator, 20[0-9-]{8} [0-9:]{8}/.test(document.querySelector("#set").innerText)`)
 	b.open("/devices/hall-1/history")
 	if first := ask[[]string](b, `[...document.querySelectorAll("main h2")].map(e => e.innerText)`); strings.Join(first, ", ") != "Changes, The device as it was" {
 		t.Errorf("the history has the parts %q, want the changes first", first)
@@ -231,7 +231,7 @@ func TestConsoleDevicesLive(t *testing.T) {
 func TestConsoleNarrow(t *testing.T) {
 	t.Parallel()
 	p := ledgetest.Start(t, t.TempDir())
-	b := logIn(p, t, domain.Viewer)
+	b := logIn(p, t, domain.Auditor)
 	b.look(390, "light")
 	b.open("/profiles?label=x")
 	b.see("button.fold")
@@ -247,6 +247,11 @@ func TestConsoleNarrow(t *testing.T) {
 	if back := ask[string](b, `getComputedStyle(document.querySelector(".top nav")).backgroundImage`); !strings.Contains(back, "gradient") {
 		t.Error("nothing shows that the menu scrolls")
 	}
+	b.open("/ledger") // it has a checkbox, and no filter that is always shown
+	if text := b.text("button.fold"); text != "Filters" || ask[bool](b, `document.querySelector("#filters").checkVisibility()`) {
+		t.Errorf("the button of the ledger says %q, or an empty box is shown", text)
+	}
+	b.open("/profiles?label=x")
 	b.look(1280, "light")
 	b.until(`!document.querySelector("button.fold").checkVisibility() && document.querySelector("#f-label").checkVisibility()`)
 }

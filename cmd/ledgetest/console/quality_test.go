@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -136,8 +137,82 @@ func (b *tab) checkPages(look, axe string, pages []string) {
 	}
 }
 
+// brokenWords returns words of at most 20 characters in cells, buttons and times that are on two lines. A hyphen ends a word.
+const brokenWords = `(() => {
+	const found = [], range = document.createRange();
+	document.querySelectorAll("main :is(th, td, button, .button, :is(th, td, dd) time)").forEach(e => {
+		const texts = document.createTreeWalker(e, NodeFilter.SHOW_TEXT);
+		for (let t = texts.nextNode(); t; t = texts.nextNode()) {
+			if (t.parentElement.closest("code, .mono")) continue;
+			for (const word of t.data.matchAll(e.tagName === "TIME" ? /.+/g : /[^\s-]+/g)) {
+				range.setStart(t, word.index);
+				range.setEnd(t, word.index + word[0].length);
+				if (word[0].length <= 20 && new Set(Array.from(range.getClientRects(), r => r.top)).size > 1) found.push(word[0]);
+			}
+		}
+	});
+	return found;
+})()`
+
+// TestConsoleLists measures the rows of the lists of a wide window and of a small one: they are low, and all that is important is in sight.
+func TestConsoleLists(t *testing.T) {
+	t.Parallel()
+	p := ledgetest.Start(t, t.TempDir())
+	fillConsole(p, t)
+	p.AddConsoleUser(t, domain.Operator)
+	c := p.NewRole(t, domain.Admin)
+	token := url.Values{"token-name": {"meter-gateway"}, "token-role": {"viewer"}, "days": {"30"}}
+	ledgetest.Want(c.Post("/tokens", token), t, http.StatusSeeOther)
+	b := logIn(p, t, domain.Admin)
+	b.until(`document.querySelector("#overview").innerText.includes("connection refused")`)
+	for _, width := range []int64{1280, 1024} {
+		b.look(width, "light")
+		for _, path := range []string{"/", "/ledger", "/notifications", "/readings", "/services", "/subscriptions", "/users"} {
+			b.open(path)
+			b.until(`document.querySelector("main tbody tr") && !/UTC/.test(document.querySelector("main tbody").innerText)`)
+			if broken := ask[[]string](b, brokenWords); len(broken) > 0 {
+				t.Errorf("%s at %d px breaks %q", path, width, broken)
+			}
+			cut := ask[[]string](b, `[...document.querySelectorAll("main .list tbody :is(td, button)")].filter(e =>
+				e.getBoundingClientRect().right > e.closest(".scroll").getBoundingClientRect().right + 1).map(e => e.innerText)`)
+			if len(cut) > 0 {
+				t.Errorf("%s at %d px cuts %q", path, width, cut)
+			}
+			high := ask[[]string](b, `[...document.querySelectorAll("main .list tbody tr:not(:has(img))")].filter(e =>
+				e.offsetHeight > 6 * 22 + 20).map(e => e.offsetHeight + ": " + e.innerText)`)
+			if len(high) > 0 {
+				t.Errorf("%s at %d px has high rows: %q", path, width, high)
+			}
+		}
+	}
+	b.look(1280, "light")
+	b.open("/devices/boiler-2?resource=pressure")
+	b.until(`!!document.querySelector(".uplot")`)
+	places := ask[[]string](b, `[...document.querySelectorAll("#actions :is(a, button)")].map(e => e.getBoundingClientRect())
+		.map((r, i, all) => [r.top, r.height, i ? Math.round(r.left - all[i - 1].right) : 8].join(" "))`)
+	if slices.Sort(places); len(places) < 6 || len(slices.Compact(places)) > 1 {
+		t.Errorf("the buttons of a device have several tops, heights and gaps, in px: %q", places)
+	}
+	versions := regexp.MustCompile(`seq=\d+`).FindAllString(c.Get("/devices/boiler-2/history").Text, -1)
+	for _, path := range []string{"/verify", "/devices/boiler-2/restore?" + versions[len(versions)-1]} {
+		b.open(path)
+		if path == "/verify" {
+			b.click("main form button")
+			b.see("#verification .scroll + form")
+		}
+		gap := ask[float64](b, `(e => e.nextElementSibling.getBoundingClientRect().top - e.getBoundingClientRect().bottom)(
+			document.querySelector("main .scroll"))`)
+		if gap < 8 {
+			t.Errorf("the buttons of %s are %v px below the table", path, gap)
+		}
+	}
+}
+
 func (b *tab) checkPage(where string) {
 	b.Helper()
+	if broken := ask[[]string](b, brokenWords); len(broken) > 0 {
+		b.Errorf("%s breaks %q", where, broken)
+	}
 	if wide := ask[[]string](b, `[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll, .skip, nav, thead, pre, [hidden], dialog:not([open])")).map(e => e.outerHTML.slice(0, 90))`); len(wide) > 0 || ask[bool](b, "document.documentElement.scrollWidth > innerWidth") {
 		b.Errorf("%s is wider than the window: %.3q", where, wide)
 	}

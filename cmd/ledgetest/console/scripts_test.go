@@ -66,7 +66,10 @@ var scriptResults = []struct{ call, want string }{
 	{`ledge.times.utcInput("")`, `""`},
 	{`[0, 4, 5, 59, 60, 3599, 3600, 172799].map(ledge.times.showAge)`, `["now","now","5 s","59 s","1 min","59 min","1 h","47 h"]`},
 	{`[172800, 8639999, 8640000, 63071999, 63072000, -90].map(ledge.times.showAge)`, `["2 d","99 d","3 mo","24 mo","2 y","in 1 min"]`},
-	{`/^Thu, .*2026.*12:30:05/.test(ledge.times.show(new Date("2026-07-02T10:30:05Z")))`, `true`},
+	{`ledge.times.show(new Date("2026-07-02T10:30:05Z"))`, `"2026-07-02 12:30:05"`},
+	{`ledge.times.show(new Date("2026-12-31T23:30:05.999Z"))`, `"2027-01-01 00:30:05"`},
+	{`ledge.times.show(new Date("soon"))`, `""`},
+	{`/^Thu, .*2026.*12:30:05.*GMT.2$/.test(ledge.times.showFull(new Date("2026-07-02T10:30:05Z")))`, `true`},
 
 	// forms.js
 	{`["typed", "marked", "chosen"].map(changed)`, `[true,true,true]`},
@@ -106,6 +109,7 @@ var scriptResults = []struct{ call, want string }{
 	{`ledge.chart.zoomed([25, 75], [0, 100], 1, -0.5)`, `[0,50]`},
 	{`ledge.chart.zoomed([0, 100], [0, 100], 1, 0.5)`, `[50,150]`},
 	{`ledge.chart.zoomed([50, 50.002], [0, 100], 0.5, 0).map(t => t.toFixed(3))`, `["50.000","50.002"]`},
+	{`[[7], [1, null, 2, 3, undefined, 4], [null], [1, 2]].map(ledge.chart.lone)`, `[[0],[0,5],[],[]]`},
 	{`[1 / 3, 1e21, 0.1 + 0.2, null, undefined].map(ledge.chart.number)`, `["0.3333333333","1e+21","0.3","–","–"]`},
 }
 
@@ -154,7 +158,7 @@ func TestConsoleTimeZone(t *testing.T) {
 		b.until(`document.querySelector("#f-from")?.value === "2020-01-01T02:00"`)
 	}
 	b.open("/readings")
-	b.until(`/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), /.test(document.querySelector("#rows time").innerText)`)
+	b.until(`(t => /^20[0-9-]{8} [0-9:]{8}$/.test(t.innerText) && t.title.endsWith(" GMT+5:30"))(document.querySelector("#rows time"))`)
 	plain := p.NewRole(t, domain.Auditor).Get("/readings?from=2020-01-01T02:00").Text
 	for _, want := range []string{`From <span class="zone">(UTC)</span>`, `Times are in <span id="zone">UTC</span>`, " UTC</time>", `name="from" type="datetime-local" value="2020-01-01T02:00"`} {
 		if !strings.Contains(plain, want) {

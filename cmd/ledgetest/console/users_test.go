@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/chromedp"
-
 	"ledge/cmd/ledgetest"
 	"ledge/domain"
 )
@@ -137,13 +135,6 @@ func TestConsoleWords(t *testing.T) {
 	ledgetest.Want(c.Get("/system"), t, http.StatusOK, "The API is open: it needs no login.")
 	if text := c.Get("/services/device-rest").Text; strings.Contains(text, "/services/device-rest/delete") || strings.Contains(text, "Last connected") {
 		t.Error("the page offers to delete the built-in service, or says when it connected")
-	}
-	b := logIn(p, t, domain.Auditor)
-	b.do(chromedp.EmulateViewport(1280, 900))
-	b.open("/ledger")
-	b.see("td.word")
-	if wrap := ask[string](b, `getComputedStyle(document.querySelector("td.word")).overflowWrap`); wrap != "normal" {
-		t.Errorf("words in a table may break: %s", wrap)
 	}
 }
 

@@ -107,6 +107,12 @@
     });
   }
 
+  // lone returns the indices of values without a neighbour. A line does not show them.
+  function lone(ys) {
+    var none = function (y) { return y === null || y === undefined; };
+    return Array.from(ys.keys()).filter(function (i) { return !none(ys[i]) && none(ys[i - 1]) && none(ys[i + 1]); });
+  }
+
   function number(v) { return v === null || v === undefined ? "–" : String(Number(v.toPrecision(10))); }
 
   // at moves the cursor of a chart to a value, and says it.
@@ -145,16 +151,18 @@
     var label = box.dataset.label + (box.dataset.units ? " (" + box.dataset.units + ")" : "");
     var value = function (u, v) { return number(v); };
     var time = function (u, t) { return t === null || t === undefined ? "–" : ledge.times.show(new Date(t * 1000)); };
-    var series = [{ value: time }, { label: label, stroke: stroke, width: 2, points: { size: 5, fill: stroke }, value: value }];
+    var filter = function (u, i, all) { return all ? null : lone(u.data[i]); };
+    var points = Object.assign({ size: 8, fill: stroke, filter: filter }, summed ? { show: false } : {});
+    var series = [{ value: time }, { label: label, stroke: stroke, width: 2, points: points, value: value }];
     if (summed) { // the mean is a line, minimum and maximum are dashed, with a band between
       series[1].label = "Mean of " + label;
-      series[1].points = { show: false };
       ["Minimum", "Maximum"].forEach(function (name) {
-        series.push({ label: name, stroke: stroke, width: 1, dash: [3, 3], points: { show: false }, value: value });
+        series.push({ label: name, stroke: stroke, width: 1, dash: [3, 3], points: points, value: value });
       });
     }
     return {
-      width: box.clientWidth || 300, height: 260, series: series, axes: [axis, Object.assign({ size: 64 }, axis)],
+      width: box.clientWidth || 300, height: 260, series: series,
+      axes: [Object.assign({ space: 75 }, axis), Object.assign({ size: 64 }, axis)],
       bands: summed ? [{ series: [3, 2], fill: resolved("band") }] : [],
       legend: { markers: { dash: function (u, i) { return i > 1 ? "dashed" : "solid"; } } },
       cursor: {
@@ -227,6 +235,6 @@
     charts.clear();
     draw();
   });
-  ledge.chart = { read: read, wholeOf: wholeOf, zoomed: zoomed, number: number };
+  ledge.chart = { read: read, wholeOf: wholeOf, zoomed: zoomed, lone: lone, number: number };
   draw();
 })(window.ledge);

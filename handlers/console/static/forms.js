@@ -114,7 +114,7 @@
     var form = document.getElementById("filters"), set = 0;
     if (!form) { return; }
     form.querySelectorAll("input:not([type=hidden]):not([type=search]), select").forEach(function (f) {
-      set += f.value && !(f.options && f.selectedIndex === 0) ? 1 : 0;
+      set += (f.type === "checkbox" ? f.checked : f.value && !(f.options && f.selectedIndex === 0)) ? 1 : 0;
     });
     document.querySelector("button.fold").textContent = "Filters" + (set ? " (" + set + " set)" : "");
   }

@@ -2,10 +2,19 @@
 (function (ledge) {
   "use strict";
 
-  // show returns a date as a text with a day of the week and seconds.
-  function show(date) {
+  // isoLocal returns the local time of a date in UTC's ISO format; "" if it is not a date.
+  function isoLocal(date) {
+    return isNaN(date) ? "" : new Date(date - date.getTimezoneOffset() * 60000).toISOString();
+  }
+
+  // show returns the local time of a date, such as 2026-03-29 02:30:15; "" if it is not a date.
+  function show(date) { return isoLocal(date).slice(0, 19).replace("T", " "); }
+
+  // showFull returns a date as a text with the day of the week and the time zone.
+  function showFull(date) {
     return date.toLocaleString(undefined, {
-      weekday: "short", year: "numeric", month: "short", day: "numeric", hour: "numeric", minute: "2-digit", second: "2-digit"
+      weekday: "short", year: "numeric", month: "short", day: "numeric", hour: "numeric", minute: "2-digit", second: "2-digit",
+      timeZoneName: "short"
     });
   }
 
@@ -21,8 +30,7 @@
   // localInput returns the value of an input for local time, such as 2026-03-29T02:30, for a time in UTC; "" if it is not a time.
   function localInput(utc) {
     var at = new Date(/[zZ]$/.test(utc) ? utc : utc + "Z");
-    if (isNaN(at)) { return ""; }
-    return new Date(at - at.getTimezoneOffset() * 60000).toISOString().slice(0, at.getUTCSeconds() ? 19 : 16);
+    return isoLocal(at).slice(0, at.getUTCSeconds() ? 19 : 16);
   }
 
   // utcInput returns the time in UTC for the value of an input for local time; "" if it is not a time.
@@ -31,7 +39,7 @@
     return isNaN(at) ? "" : at.toISOString().slice(0, local.length > 16 ? 19 : 16);
   }
 
-  ledge.times = { show: show, showAge: showAge, localInput: localInput, utcInput: utcInput };
+  ledge.times = { show: show, showFull: showFull, showAge: showAge, localInput: localInput, utcInput: utcInput };
 
   function zoneName() {
     var parts = new Intl.DateTimeFormat(undefined, { timeZoneName: "short" }).formatToParts(new Date());
@@ -53,8 +61,9 @@
 
   function showTimes() {
     document.querySelectorAll("time[datetime]:not([title])").forEach(function (t) {
-      t.title = t.textContent;
-      t.textContent = show(new Date(t.getAttribute("datetime")));
+      var at = new Date(t.getAttribute("datetime"));
+      t.title = showFull(at);
+      t.textContent = show(at) || t.textContent;
     });
     document.querySelectorAll("input[type=datetime-local][name]").forEach(takeLocalTime);
     document.querySelectorAll(".zone").forEach(function (z) { z.textContent = "(" + zoneName() + ")"; });
@@ -67,7 +76,7 @@
     document.querySelectorAll("time.ago").forEach(function (t) {
       var at = new Date(t.getAttribute("datetime")), text = showAge((Date.now() - at) / 1000);
       if (t.textContent !== text) { t.textContent = text; }
-      t.title = show(at);
+      t.title = showFull(at);
     });
   }
   setInterval(showAges, 5000);

@@ -126,7 +126,7 @@ func (e Entity[S]) row(s *S) listRow {
 			cell.Value = value
 		}
 		if column.Name == "adminState" {
-			cell = listCell{Class: "together", State: fmt.Sprint(cell.Value)}
+			cell = listCell{State: fmt.Sprint(cell.Value)}
 		}
 		row.Cells = append(row.Cells, cell)
 	}

@@ -316,8 +316,8 @@ func showTime(ms int64) template.HTML {
 		return "never"
 	}
 	t := time.UnixMilli(ms).UTC()
-	at, text := t.Format("2006-01-02T15:04:05.000Z"), t.Format("Mon 2006-01-02 15:04:05 UTC")
-	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, at, text)) //nolint:gosec // digits and a weekday only
+	at, text := t.Format("2006-01-02T15:04:05.000Z"), t.Format("2006-01-02 15:04:05 UTC")
+	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, at, text)) //nolint:gosec // digits only
 }
 
 // ShowBytes shows a number of bytes.
