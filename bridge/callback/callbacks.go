@@ -206,7 +206,7 @@ func (c *Callbacks) address(d domain.DeviceService) {
 	s.removed = false
 	if s.base != d.BaseAddress {
 		s.base = d.BaseAddress
-		c.lanes.TryNow(d.Name)
+		c.lanes.TryNow(d.Name, "")
 	}
 }
 

@@ -7,7 +7,6 @@ package lanes
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"log/slog"
 	"slices"
@@ -251,9 +250,11 @@ func (l *Lanes) Endpoints() []domain.EndpointState {
 	return list
 }
 
-// TryNow has what waits for a server sent now. During a pause one item is sent as a probe, and the others follow if it succeeds: to send
-// all of them would cost each a try. It returns how many items waited.
-func (l *Lanes) TryNow(name string) (waited int) {
+// TryNow has an item sent now if it waits for a server; "" stands for all items. One item is sent as if it were due, so that its outcome is
+// recorded and costs a try. During a pause one of all items is sent as a probe, and the others follow if it succeeds: to send all of them
+// would cost each a try. TryNow returns how many items waited. An item that is under way, or waits for an earlier one of its lane, does not
+// count if it is asked for.
+func (l *Lanes) TryNow(name, id string) (waited int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.servers[name]
@@ -261,41 +262,18 @@ func (l *Lanes) TryNow(name string) (waited int) {
 		return 0
 	}
 	now := l.Now()
-	s.breaker.endWait(now)
 	for _, t := range s.targets {
-		t.breaker.endWait(now)
-		waited += t.waiting()
-		for _, it := range t.known {
-			it.held, it.Fixed = true, false
-		}
-		t.hasten(now)
-		l.wake(t)
-	}
-	return waited
-}
-
-// TryItem has an item sent now, as if it were due, so that the outcome is recorded and costs a try. During a pause the item is the next
-// probe. TryItem reports false if the item is not in memory, is under way, or waits for an earlier item of its lane.
-func (l *Lanes) TryItem(name, id string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s := l.servers[name]
-	if s == nil {
-		return false
-	}
-	for _, t := range s.targets {
-		it := t.known[id]
-		if it == nil || !it.queued || !t.first(it) {
+		if id == "" {
+			waited += t.waiting()
+			t.hastenAll(now)
+		} else if t.makeDue(id, now) {
+			waited++
+		} else {
 			continue
 		}
-		now := l.Now()
-		it.Due, it.at = now, now
-		heap.Init(&t.later)
-		heap.Init(&t.ready)
 		s.breaker.endWait(now)
 		t.breaker.endWait(now)
 		l.wake(t)
-		return true
 	}
-	return false
+	return waited
 }

@@ -149,6 +149,26 @@ func (t *target) hasten(now time.Time) {
 	heap.Init(&t.later)
 }
 
+// hastenAll brings all items forward, also those with a fixed interval.
+func (t *target) hastenAll(now time.Time) {
+	for _, it := range t.known {
+		it.held, it.Fixed = true, false
+	}
+	t.hasten(now)
+}
+
+// makeDue makes an item due. It reports false if the item is not in a queue, or waits for an earlier one of its lane.
+func (t *target) makeDue(id string, now time.Time) bool {
+	it := t.known[id]
+	if it == nil || !it.queued || !t.first(it) {
+		return false
+	}
+	it.Due, it.at = now, now
+	heap.Init(&t.later)
+	heap.Init(&t.ready)
+	return true
+}
+
 // Endpoint is where an item is sent: a target, such as a URL, at a server on a host.
 type Endpoint struct{ Server, Host, Target string }
 
