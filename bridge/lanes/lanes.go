@@ -263,12 +263,13 @@ func (l *Lanes) TryNow(name, id string) (waited int) {
 	}
 	now := l.Now()
 	for _, t := range s.targets {
-		if id == "" {
+		switch {
+		case id == "":
 			waited += t.waiting()
 			t.hastenAll(now)
-		} else if t.makeDue(id, now) {
+		case t.makeDue(id, now):
 			waited++
-		} else {
+		default:
 			continue
 		}
 		s.breaker.endWait(now)

@@ -26,7 +26,8 @@ const (
 var consolePaths = []string{
 	"/", "/devices", "/devices?sort=name", "/devices?q=9", "/devices?q=no+such+device", "/devices?label=site-7", "/devices?state=LOCKED",
 	"/readings", "/readings?device=" + sensorName(7), "/readings?view=images", "/profiles", "/services", "/watchers", "/subscriptions", "/notifications",
-	"/notifications?severity=MINOR", "/ledger", "/ledger?name=no-such-device", "/ledger?log=readings&name=no-such-device", "/users", "/system",
+	"/notifications?severity=MINOR", "/notifications?text=no-such-text", "/ledger", "/ledger?name=no-such-device", "/ledger?log=readings&name=no-such-device",
+	"/users", "/system",
 }
 
 // loadPages asks the console of the real binary for its pages, with the most devices and readings that there are counts for.
