@@ -44,6 +44,24 @@ var rights = map[Role][]Right{
 	Admin:    {MayRead, MayPost, MayServe, MayChange, MayAudit, MayAdminister},
 }
 
+// About says what the role allows, and what it does not.
+func (r Role) About() string {
+	switch r {
+	case Viewer:
+		return "reads; no ledger, no users and tokens"
+	case Poster:
+		return "posts values only"
+	case Service:
+		return "is a service of EdgeX: reads, posts, changes devices, and uses the message bus"
+	case Operator:
+		return "reads, posts and changes; no ledger, no users and tokens"
+	case Auditor:
+		return "reads, also the ledger; changes nothing"
+	default:
+		return "does everything, also with users, tokens and retention"
+	}
+}
+
 // Roles are all roles, the weakest first.
 func Roles() []Role { return []Role{Viewer, Poster, Service, Operator, Auditor, Admin} }
 

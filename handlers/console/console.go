@@ -111,7 +111,7 @@ func New(o Options) *Console {
 		subscriptionForms{tags, o.Network},
 		notificationPages{tags, o.Changes, o.System},
 		ledgerPages{site, o.Ledger},
-		userPages{site, o.Users, o.Tokens, o.Access.Open},
+		userPages{site, o.Users, o.Tokens, o.Access.Open, o.State},
 		systemPages{site, o.System, o.Ledger, o.Access},
 		limits.Pages{Site: site, Source: o.Retention},
 		jump.Pages{Site: site, State: o.State, Devices: listing},

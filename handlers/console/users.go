@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers/console/web"
+	"ledge/handlers/entities"
 )
 
 // Tokens lists, creates and revokes the tokens of programs; actor is the user that asks. Errors are domain Errors.
@@ -44,6 +46,7 @@ type userPages struct {
 	users  Users
 	tokens Tokens
 	open   bool // the REST services need no login
+	state  entities.Reader
 }
 
 func (s userPages) Routes() []web.Route {
@@ -142,14 +145,9 @@ func (s userPages) showUsers(c *gin.Context, status int, message string, d users
 
 // roleOptions are the roles with what each may do.
 func roleOptions() []web.Option {
-	says := map[domain.Role]string{
-		domain.Viewer: "reads", domain.Poster: "posts values only", domain.Operator: "reads, posts and changes",
-		domain.Service: "is a service of EdgeX: reads, posts, changes devices, and uses the message bus",
-		domain.Auditor: "reads, also the ledger", domain.Admin: "everything, also users and tokens",
-	}
 	var all []web.Option
 	for _, r := range domain.Roles() {
-		all = append(all, web.Option{Value: string(r), Label: string(r) + ": " + says[r]})
+		all = append(all, web.Option{Value: string(r), Label: string(r) + ": " + r.About()})
 	}
 	return all
 }
@@ -260,7 +258,21 @@ func (s userPages) addToken(c *gin.Context) error {
 		return s.Refuse(c, err, func(string) error { return again(f.Refuse(answerOf(err), tokenInputs.Labels())) })
 	}
 	s.Sessions.Put(c.Request.Context(), shownOnce, text)
-	return s.Done(c, "/users", "The token %s is created.", t.Name)
+	return s.Done(c, "/users", "The token %s is created.%s", t.Name, s.unknownDevices(t))
+}
+
+// unknownDevices returns a sentence about the devices of a token that do not exist; "" if there are none. Patterns with * are left out.
+func (s userPages) unknownDevices(t domain.Token) string {
+	view, done := s.state()
+	defer done()
+	unknown := slices.DeleteFunc(slices.Clone(t.Devices), func(name string) bool {
+		_, there := view.State.Devices.Get(name)
+		return there || strings.Contains(name, "*")
+	})
+	if len(unknown) == 0 {
+		return ""
+	}
+	return " There is no such device now: " + strings.Join(unknown[:min(len(unknown), 3)], ", ") + "."
 }
 
 // words are the parts of a text between commas or spaces.

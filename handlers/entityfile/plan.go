@@ -79,6 +79,9 @@ func (e *Entity) Complete(service, profile string) (domain.Device, error) {
 
 func (r *Row) planAddition(state domain.State, p Plan) error {
 	device, err := r.Complete(p.Service, p.Profile)
+	if err == nil && device.ProfileName == "" {
+		err = domain.FieldErrorf("profileName", "is missing; give one here, or choose a device profile for new devices")
+	}
 	if err != nil {
 		return err
 	}

@@ -2,10 +2,12 @@ package console
 
 import (
 	"context"
+	"html"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -113,7 +115,19 @@ func TestConsoleRetention(t *testing.T) {
 	if _, err := os.Stat(file); err == nil {
 		t.Error("a preview or a refusal has set limits")
 	}
-	ledgetest.Want(c.Post("/system/retention", form("apply", "*.*.* count=2", "60d")), t, http.StatusSeeOther)
+	seen := func(preview ledgetest.Page) string {
+		t.Helper()
+		return html.UnescapeString(regexp.MustCompile(`name="previewed" value="([^"]+)"`).FindStringSubmatch(preview.Text)[1])
+	}
+	apply := form("apply", "*.*.* count=1", "60d")
+	apply.Set("previewed", seen(preview))
+	ledgetest.Want(c.Post("/system/retention", apply), t, http.StatusOK, "The last preview was of other limits. Nothing is set yet.",
+		"*.*.* count=1: at most 4 events on the log")
+	if _, err := os.Stat(file); err == nil {
+		t.Error("limits are set that were not previewed")
+	}
+	apply.Set("readings-retention", "*.*.* count=2")
+	ledgetest.Want(c.Post("/system/retention", apply), t, http.StatusSeeOther)
 	ledgetest.Await(p, "the removal of three readings", func() bool {
 		return strings.Contains(p.Call(http.MethodGet, p.CoreData+"/api/v2/reading/all?limit=1", "", "").Body, `"totalCount":2`)
 	})
@@ -142,7 +156,9 @@ func TestConsoleRetention(t *testing.T) {
 		check("after a kill")
 	}
 	ledgetest.Want(p.NewRole(t, domain.Operator).Post("/system/retention", form("apply", "", "")), t, http.StatusForbidden)
-	ledgetest.Want(c.Post("/system/retention", form("apply", "", "")), t, http.StatusSeeOther)
+	apply = form("apply", "", "")
+	apply.Set("previewed", seen(c.Post("/system/retention", form("preview", "", ""))))
+	ledgetest.Want(c.Post("/system/retention", apply), t, http.StatusSeeOther)
 	ledgetest.Want(c.Get("/system"), t, http.StatusOK, `>readings-max-age</th><td data-label="Value" class="mono">30d`)
 	if _, err := os.Stat(file); err == nil {
 		t.Error("without limits of the console there is still a file")

@@ -131,6 +131,10 @@ func TestConsoleWords(t *testing.T) {
 	if to := changed.Header.Get("Location"); to != "/profiles?model=M" {
 		t.Errorf("after the change of the password the console leads to %q", to)
 	}
+	ledgetest.Want(anna.Get("/account"), t, http.StatusOK, "<strong>viewer</strong>, which reads; no ledger, no users and tokens.")
+	token := url.Values{"token-name": {"gate"}, "token-role": {"poster"}, "devices": {"sample-image, gate-cam-l, dock-*"}}
+	ledgetest.Want(c.Post("/tokens", token), t, http.StatusSeeOther)
+	ledgetest.Want(c.Get("/users"), t, http.StatusOK, "The token gate is created. There is no such device now: gate-cam-l.")
 	ledgetest.Want(anna.Get("/devices/+add"), t, http.StatusForbidden, `role="alert">Your role is viewer; this needs the role operator or admin.`)
 	ledgetest.Want(c.Get("/system"), t, http.StatusOK, "The API is open: it needs no login.")
 	if text := c.Get("/services/device-rest").Text; strings.Contains(text, "/services/device-rest/delete") || strings.Contains(text, "Last connected") {

@@ -3,6 +3,7 @@ package limits
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"strings"
 
@@ -47,6 +48,8 @@ type data struct {
 	*web.Form
 	Previewed bool
 	Going     []string
+	Seen      string // the limits of the preview
+	Differs   bool   // the limits to set were others than those of the last preview
 }
 
 func (s Pages) show(c *gin.Context) error {
@@ -71,6 +74,12 @@ func (s Pages) showForm(c *gin.Context, status int, message string, d data) erro
 	return s.Show(c, status, "retention", web.Page{Title: "Retention", Message: message, Data: d})
 }
 
+// encode returns the texts as one text.
+func encode(texts map[string]string) string {
+	text, _ := json.Marshal(texts) // texts always encode
+	return string(text)
+}
+
 func (s Pages) change(c *gin.Context) error {
 	d := data{Form: &web.Form{Texts: map[string]string{}}}
 	var labels web.Labels
@@ -79,7 +88,11 @@ func (s Pages) change(c *gin.Context) error {
 		labels = append(labels, web.Label{Path: one.Name, Text: one.Name})
 	}
 	var err error
+	d.Seen = encode(d.Texts)
 	apply := c.PostForm("action") == "apply"
+	if apply && c.PostForm("previewed") != d.Seen {
+		apply, d.Differs = false, true // nothing is removed that the user has not seen
+	}
 	if apply {
 		err = s.Source.Set(c.Request.Context(), web.ActorOf(c), d.Texts)
 	} else {

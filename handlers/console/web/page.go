@@ -304,6 +304,7 @@ var functions = template.FuncMap{
 		}
 		return many
 	},
+	"about":   domain.Role.About,
 	"field":   newField,
 	"inputID": inputID,
 	"hidden":  func(answer string) bool { return answer == domain.HiddenAnswer },
