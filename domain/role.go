@@ -44,7 +44,7 @@ var rights = map[Role][]Right{
 	Admin:    {MayRead, MayPost, MayServe, MayChange, MayAudit, MayAdminister},
 }
 
-// About says what the role allows, and what it does not.
+// About describes the rights of the role in words.
 func (r Role) About() string {
 	switch r {
 	case Viewer:

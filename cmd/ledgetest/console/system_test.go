@@ -40,6 +40,11 @@ func TestConsoleSystem(t *testing.T) {
 		b.open("/system")
 		b.click("a[href='/system/api/" + service + "/docs']")
 		b.until(`document.querySelectorAll(".opblock").length > 3`)
+		b.click(".opblock-summary-control")
+		b.see(".opblock-body .parameters-container, .opblock-body .responses-wrapper")
+		if ask[bool](b, `!!document.querySelector(".try-out")`) {
+			t.Errorf("the page of %s offers to send requests to the console", service)
+		}
 	}
 	b.open("/system")
 	for setting, shown := range map[string]bool{"readings-max-bytes": false, "disk-reserve": true} {

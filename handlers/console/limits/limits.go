@@ -49,7 +49,7 @@ type data struct {
 	Previewed bool
 	Going     []string
 	Seen      string // the limits of the preview
-	Differs   bool   // the limits to set were others than those of the last preview
+	Differs   bool   // the limits are not the ones of the last preview
 }
 
 func (s Pages) show(c *gin.Context) error {
@@ -74,8 +74,8 @@ func (s Pages) showForm(c *gin.Context, status int, message string, d data) erro
 	return s.Show(c, status, "retention", web.Page{Title: "Retention", Message: message, Data: d})
 }
 
-// encode returns the texts as one text.
-func encode(texts map[string]string) string {
+// encodeTexts returns the texts as one text.
+func encodeTexts(texts map[string]string) string {
 	text, _ := json.Marshal(texts) // texts always encode
 	return string(text)
 }
@@ -88,10 +88,10 @@ func (s Pages) change(c *gin.Context) error {
 		labels = append(labels, web.Label{Path: one.Name, Text: one.Name})
 	}
 	var err error
-	d.Seen = encode(d.Texts)
+	d.Seen = encodeTexts(d.Texts)
 	apply := c.PostForm("action") == "apply"
 	if apply && c.PostForm("previewed") != d.Seen {
-		apply, d.Differs = false, true // nothing is removed that the user has not seen
+		apply, d.Differs = false, true // the user has not seen their preview
 	}
 	if apply {
 		err = s.Source.Set(c.Request.Context(), web.ActorOf(c), d.Texts)
