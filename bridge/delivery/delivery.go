@@ -218,9 +218,9 @@ func (d *Delivery) Endpoints() []domain.EndpointState { return d.lanes.Endpoints
 // TryNow has what waits for the endpoint of a channel sent now. It returns how many transmissions waited.
 func (d *Delivery) TryNow(c domain.Channel) (waited int) { return d.lanes.TryNow(c.Endpoint(), "") }
 
-// TryItem makes a try of an open transmission now, which is recorded and counts. It reports false if the transmission is being tried, or
-// waits until an earlier one about the same device has its outcome.
-func (d *Delivery) TryItem(t domain.Transmission) bool {
+// TryTransmission makes a try of an open transmission now, which is recorded and counts. It reports false if the transmission is being
+// tried, or waits until an earlier one about the same device has its outcome.
+func (d *Delivery) TryTransmission(t domain.Transmission) bool {
 	return d.lanes.TryNow(t.Channel.Endpoint(), t.ID) > 0
 }
 

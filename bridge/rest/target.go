@@ -21,7 +21,7 @@ type Target struct {
 func (t Target) url() (*url.URL, error) {
 	u, err := url.ParseRequestURI("/" + strings.TrimPrefix(t.Path, "/"))
 	if err != nil {
-		return nil, fmt.Errorf("path: %q is not a path; escape what is no URL", t.Path)
+		return nil, fmt.Errorf("path: %q is not a path; write it as /notify, with %%20 for a space", t.Path)
 	}
 	return &url.URL{
 		Scheme: cmp.Or(t.Scheme, "http"), Host: net.JoinHostPort(t.Host, strconv.Itoa(t.Port)),

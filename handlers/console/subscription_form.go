@@ -352,13 +352,13 @@ func (s tags) offerTags(c *gin.Context, categories, labels *web.Field) (err erro
 // tagsInUse are the categories and labels of the notifications and subscriptions that changed last. Those that only a subscription has are
 // marked, because one of them may be misspelt.
 func (s tags) tagsInUse(c *gin.Context) (categories, labels []web.Option, err error) {
-	notes, _, err := web.List(s.Memory(c), s.notes, entities.Notifications, domain.Page{Limit: web.PageRows}, nil, matchRow("", ""))
+	notes, _, err := web.List(s.Memory(c), s.notes, entities.Notifications, domain.Page{Limit: web.PageRows}, nil, rowOfNotification)
 	if err != nil {
 		return nil, nil, err
 	}
 	seenCategories, seenLabels := []string{domain.DeviceChanged}, []string{domain.DeviceChangedLabel}
 	for _, one := range notes {
-		if !noticed.IsTest(one.Notification) {
+		if !noticed.IsTest(one) {
 			seenCategories, seenLabels = append(seenCategories, one.Category), append(seenLabels, one.Labels...)
 		}
 	}

@@ -25,10 +25,17 @@ const (
 	TestDescription = "Test of the subscription "
 )
 
-// IsTest reports whether a notification is a test from the console.
-func IsTest(n domain.Notification) bool {
-	return n.Sender == TestSender && strings.HasPrefix(n.Description, TestDescription)
+// Tested returns the name of the subscription that a notification tests; "" if it is not a test from the console.
+func Tested(n domain.Notification) string {
+	name, isTest := strings.CutPrefix(n.Description, TestDescription)
+	if !isTest || n.Sender != TestSender {
+		return ""
+	}
+	return name
 }
+
+// IsTest reports whether a notification is a test from the console.
+func IsTest(n domain.Notification) bool { return Tested(n) != "" }
 
 // Unseen is a category or a label of a subscription that no notification has had; Meant is the one that may be meant, if there is one.
 type Unseen struct{ Value, Meant string }

@@ -108,7 +108,9 @@ func (s *Source) Endpoints() []domain.EndpointState { return s.Channels.Delivery
 func (s *Source) TryNow(c domain.Channel) int { return s.Channels.Delivery.TryNow(c) }
 
 // TryTransmission implements console.System.
-func (s *Source) TryTransmission(t domain.Transmission) bool { return s.Channels.Delivery.TryItem(t) }
+func (s *Source) TryTransmission(t domain.Transmission) bool {
+	return s.Channels.Delivery.TryTransmission(t)
+}
 
 // Callbacks implements console.System.
 func (s *Source) Callbacks(service string) (last []console.Callback, waiting int) {
