@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"ledge/domain/fastjson"
 )
@@ -125,6 +126,16 @@ func index(kinds []kind) (map[string]kind, map[reflect.Type]kind) {
 		types[k.typ] = k // the last line wins: the newest version is what Encode writes
 	}
 	return names, types
+}
+
+// Verbs returns the types of all events without their versions, such as device.added, in alphabetical order.
+func Verbs() []string {
+	verbs := make([]string, len(kinds))
+	for i, k := range kinds {
+		verbs[i], _, _ = strings.Cut(k.name, "/")
+	}
+	slices.Sort(verbs)
+	return slices.Compact(verbs)
 }
 
 // Encode returns the form of e that the log stores: its fields as JSON, or, for a reading, the posted body itself. What is

@@ -127,6 +127,7 @@ type ledgerData struct {
 	Filtered bool
 	Logs     []web.Option
 	Kinds    []web.Option
+	Types    []web.Option // without versions
 	Span     LogSpan
 	Rows     []ledgerRow
 	Newest   bool
@@ -144,7 +145,7 @@ type ledgerRow struct {
 }
 
 func (s ledgerPages) showLedger(c *gin.Context) error {
-	d := ledgerData{Filter: filterOf(c), Kinds: entityKinds()}
+	d := ledgerData{Filter: filterOf(c), Kinds: entityKinds(), Types: web.OptionsOf(domain.Verbs()...)}
 	for _, l := range s.ledger.Logs() {
 		d.Logs = append(d.Logs, web.OptionsOf(l.Name)...)
 		if l.Name == d.Filter.Log || d.Span.Name == "" {

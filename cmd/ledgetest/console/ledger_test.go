@@ -84,9 +84,12 @@ func TestConsoleLedgerFilters(t *testing.T) {
 		}
 		return ledgerRowsOf(got.Text), next, got.Text
 	}
-	rows, next, _ := get("/ledger")
+	rows, next, text := get("/ledger")
 	if len(rows) != 50 || next == "" {
 		t.Fatalf("the first page has %d rows and goes on at %q", len(rows), next)
+	}
+	if n := strings.Count(text, `<option value="device.updated">`); n != 1 {
+		t.Errorf("the filter offers the type device.updated %d times, want once", n)
 	}
 	seen := map[string]bool{}
 	for path := "/ledger"; path != ""; {
@@ -103,7 +106,7 @@ func TestConsoleLedgerFilters(t *testing.T) {
 	if want := ledgerRowsOf(last.Text)[0]; fmt.Sprint(len(seen)) != want {
 		t.Errorf("%d events are listed, want %s", len(seen), want)
 	}
-	rows, next, text := get("/ledger?kind=device&name=first")
+	rows, next, text = get("/ledger?kind=device&name=first")
 	if len(rows) != 0 || next == "" || !strings.Contains(text, "Look further back") || !strings.Contains(text, "2000 events") {
 		t.Errorf("a rare name is found at once: %v, next %q", rows, next)
 	}

@@ -34,6 +34,7 @@ const scriptTables = `document.body.insertAdjacentHTML("beforeend", ` + "`" + `
 	window.$ = id => document.getElementById(id);
 	window.columns = id => ledge.chart.read($(id));
 	window.whole = id => ledge.chart.wholeOf($(id), columns(id)[0]);
+	window.axis = (step, ...times) => ledge.chart.axisTimes(times.map(t => Date.parse("2026-07-02T" + t + "Z") / 1000), step);
 	window.changed = id => ledge.forms.isChanged($(id));
 	window.key = (key, more) => Object.assign({key, ctrlKey: false, metaKey: false, altKey: false}, more);
 	true`
@@ -111,6 +112,10 @@ var scriptResults = []struct{ call, want string }{
 	{`ledge.chart.zoomed([50, 50.002], [0, 100], 0.5, 0).map(t => t.toFixed(3))`, `["50.000","50.002"]`},
 	{`[[7], [1, null, 2, 3, undefined, 4], [null], [1, 2]].map(ledge.chart.lone)`, `[[0],[0,5],[],[]]`},
 	{`[1 / 3, 1e21, 0.1 + 0.2, null, undefined].map(ledge.chart.number)`, `["0.3333333333","1e+21","0.3","–","–"]`},
+	{`axis(3600, "21:00", "22:00", "23:00")`, `["23:00\n2026-07-02","00:00\n2026-07-03","01:00"]`}, // in a zone two hours ahead
+	{`axis(86400, "21:00", "22:00")`, `["2026-07-02","2026-07-03"]`},
+	{`axis(15, "10:00:30")`, `["12:00:30\n2026-07-02"]`},
+	{`axis(0.005, "10:00:30.005", "10:00:30.010")`, `["12:00:30.005\n2026-07-02","12:00:30.010"]`},
 }
 
 // TestConsoleScripts calls the functions of the console's scripts that need no server, in a browser.

@@ -115,6 +115,21 @@
 
   function number(v) { return v === null || v === undefined ? "–" : String(Number(v.toPrecision(10))); }
 
+  // axisTimes returns the labels of times in seconds, a step apart: days, or the time of day with the date where the day changes.
+  function axisTimes(times, step) {
+    var last = "";
+    return times.map(function (t) {
+      var at = new Date(Math.round(t * 1000)), text = ledge.times.show(at), day = text.slice(0, 10), label = day;
+      if (step < 86400) {
+        label = text.slice(11, step < 60 ? 19 : 16);
+        if (step < 1) { label += "." + String(at.getMilliseconds()).padStart(3, "0"); }
+        if (day !== last) { label += "\n" + day; }
+      }
+      last = day;
+      return label;
+    });
+  }
+
   // at moves the cursor of a chart to a value, and says it.
   function at(chart, i) {
     var u = chart.plot, data = u.data;
@@ -151,6 +166,7 @@
     var label = box.dataset.label + (box.dataset.units ? " (" + box.dataset.units + ")" : "");
     var value = function (u, v) { return number(v); };
     var time = function (u, t) { return t === null || t === undefined ? "–" : ledge.times.show(new Date(t * 1000)); };
+    var times = function (u, splits, i, space, step) { return axisTimes(splits, step); };
     var filter = function (u, i, all) { return all ? null : lone(u.data[i]); };
     var points = Object.assign({ size: 8, fill: stroke, filter: filter }, summed ? { show: false } : {});
     var series = [{ value: time }, { label: label, stroke: stroke, width: 2, points: points, value: value }];
@@ -162,7 +178,7 @@
     }
     return {
       width: box.clientWidth || 300, height: 260, series: series,
-      axes: [Object.assign({ space: 75 }, axis), Object.assign({ size: 64 }, axis)],
+      axes: [Object.assign({ space: 75, values: times }, axis), Object.assign({ size: 64 }, axis)],
       bands: summed ? [{ series: [3, 2], fill: resolved("band") }] : [],
       legend: { markers: { dash: function (u, i) { return i > 1 ? "dashed" : "solid"; } } },
       cursor: {
@@ -235,6 +251,6 @@
     charts.clear();
     draw();
   });
-  ledge.chart = { read: read, wholeOf: wholeOf, zoomed: zoomed, lone: lone, number: number };
+  ledge.chart = { read: read, wholeOf: wholeOf, zoomed: zoomed, lone: lone, number: number, axisTimes: axisTimes };
   draw();
 })(window.ledge);
