@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -73,6 +74,9 @@ func (s *Sender) Send(ctx context.Context, t Target, m outward.Message) (respons
 	if err != nil {
 		if whole, ok := errors.AsType[*url.Error](err); ok {
 			err = whole.Err // the rest is the URL, whose query may have a token
+		}
+		if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+			err = op.Err // the rest is the address again
 		}
 		err = visible.Error(err)
 		return "", &outward.Error{Err: fmt.Errorf("no answer from %s: %w", req.URL.Host, err), Final: outward.Permanent(err)}

@@ -14,13 +14,26 @@ func WithIdentity(ctx context.Context, i domain.Identity) context.Context {
 	return context.WithValue(ctx, identityKey{}, i)
 }
 
-// WithLogin is [WithIdentity] of a user who has logged in, as at the console: the role holds in open mode too. still returns the reason
-// if the login has ended, or nil.
-func WithLogin(ctx context.Context, i domain.Identity, still func() error) context.Context {
-	return context.WithValue(WithIdentity(ctx, i), loginKey{}, still)
+// WithLogin is [WithIdentity] of a user who has logged in, as at the console: the role holds in open mode too. origin is the network
+// address of the user. still returns the reason if the login has ended, or nil.
+func WithLogin(ctx context.Context, i domain.Identity, origin string, still func() error) context.Context {
+	return context.WithValue(WithIdentity(ctx, i), loginKey{}, login{origin, still})
 }
 
 type loginKey struct{}
+
+type login struct {
+	origin string
+	still  func() error
+}
+
+// Origin is where a change with the context comes from, as events name it: the network address of [WithLogin], or internal.
+func Origin(ctx context.Context) string {
+	if l, ok := ctx.Value(loginKey{}).(login); ok {
+		return l.origin
+	}
+	return "internal"
+}
 
 // IsOpen reports whether everybody may send a request with the context. a may be nil.
 func (a *Access) IsOpen(ctx context.Context) bool {
@@ -34,11 +47,11 @@ func WithoutIdentity(ctx context.Context) context.Context {
 
 // StillLoggedIn returns the reason if the login of [WithLogin] has ended, or nil. It is nil without a login.
 func StillLoggedIn(ctx context.Context) error {
-	still, ok := ctx.Value(loginKey{}).(func() error)
+	l, ok := ctx.Value(loginKey{}).(login)
 	if !ok {
 		return nil
 	}
-	return still()
+	return l.still()
 }
 
 // StillMay returns the reason if the identity of a request has lost its rights since the request was let in, or nil. a may be nil.

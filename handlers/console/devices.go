@@ -280,12 +280,8 @@ func (s devices) pickers() (profiles, services []web.Option, err error) {
 // changeDevices does the same with all devices that are marked in the list. If all that match are marked, it leads to the page of the run.
 func (s deviceList) changeDevices(c *gin.Context) error {
 	names := c.PostFormArray("name")
-	back, filter := "/devices", devicesearch.Filter(nil)
-	if u, err := url.Parse(c.PostForm("back")); err == nil && u.Path == back && u.RawQuery != "" {
-		back += "?" + u.RawQuery
-		filter = searchFilter(u.Query())
-	}
-	run := marked.Run{Filter: filter, Action: c.PostForm("action"), Label: strings.TrimSpace(c.PostForm("label"))}
+	back, query := web.BackTo(c, "/devices")
+	run := marked.Run{Filter: searchFilter(query), Action: c.PostForm("action"), Label: strings.TrimSpace(c.PostForm("label"))}
 	switch wrong := run.Wrong(); {
 	case wrong != "":
 		return s.listDevices(c, http.StatusUnprocessableEntity, wrong)

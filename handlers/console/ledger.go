@@ -59,6 +59,9 @@ type Entry struct {
 func newEntry(ledger Ledger, e eventlog.Event) Entry {
 	entry := Entry{Event: e, At: e.Stamp.At.UnixMilli(), Type: e.Wire.Type}
 	entry.What = strings.ReplaceAll(eventlog.VerbOf(e.Wire.Type), ".", " ")
+	if entry.What == "user password" {
+		entry.What = "user password set"
+	}
 	entry.Kind, entry.Name = e.Entity()
 	if e.Log == eventlog.Readings && len(e.Wire.Subject) == 3 && entry.Kind == "device" {
 		entry.Resource = e.Wire.Subject[2]
@@ -174,7 +177,7 @@ func filterOf(c *gin.Context) ledgerFilter {
 // entityKinds are those that subjects begin with.
 func entityKinds() []web.Option {
 	return append(web.Labelled("", "all"), web.OptionsOf("device", "profile", "service", "watcher", "subscription", "user", "token",
-		"notification", "cleanup", "callbacks", "replays", "request")...)
+		"notification", "command", "cleanup", "retention", "callbacks", "replays", "request", "samples")...)
 }
 
 // readLedger reads the rows of a page.

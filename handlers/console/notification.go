@@ -118,7 +118,11 @@ func ownBanner(n domain.Notification, own []transmissionView) *banner {
 	arrived, nobody, failed, waiting, why := countTransmissions(own)
 	switch all := len(own); {
 	case failed > 0:
-		return &banner{"wrong", fmt.Sprintf("The test failed in %d of %d transmissions. %s", failed, all, why)}
+		soFar := ""
+		if slices.ContainsFunc(own, func(v transmissionView) bool { return v.Status == domain.StatusResending }) {
+			soFar = " so far, and is tried again"
+		}
+		return &banner{"wrong", fmt.Sprintf("The test failed in %d of %d transmissions%s. %s", failed, all, soFar, why)}
 	case waiting > 0, all == 0 && n.Status == domain.StatusNew:
 		return &banner{"warning", "The test is under way. This page shows the result."}
 	case all == 0:

@@ -19,7 +19,8 @@ import (
 )
 
 const (
-	// mostExamined bounds the notifications that a page looks at to find those with a severity or a text, which have no index.
+	// mostExamined bounds the notifications that a page looks at to find those with a severity, a text or waiting messages, which have no
+	// index. For a text it reads the event of a device's change.
 	mostExamined = 500
 	// mostSearched bounds the part of a notification's content in which a text is looked for, in bytes.
 	mostSearched = 4 << 10
@@ -59,15 +60,15 @@ type notificationsData struct {
 	Notifications []notificationRow
 	Pager         web.Pager
 	Examined      int
-	Searched      bool // the rows were searched for a severity or a text
+	Searched      bool // the rows were searched for a severity, a text, or messages that wait
 	Filtered      bool // not all notifications are asked for
 	Open          bool // the list is of notifications that are not acknowledged
 	Filters       []web.Field
 	Period        web.Period
 }
 
-// deliveryFailed is the filter of notifications with deliveries that were given up.
-const deliveryFailed = "failed"
+// The filters by delivery: notifications with messages that were given up, or that wait.
+const deliveryFailed, deliveryWaiting = "failed", "waiting"
 
 // notificationFilters returns the inputs of the filters in a query, without the period.
 func notificationFilters(q url.Values, categories, labels []web.Option) []web.Field {
@@ -78,8 +79,8 @@ func notificationFilters(q url.Values, categories, labels []web.Option) []web.Fi
 		{Name: "status", Label: "Status", Type: "select", Options: web.Labelled("", "any",
 			domain.StatusNew, "new", domain.StatusProcessed, "processed", domain.StatusEscalated, "escalated")},
 		{Name: "ack", Label: "Acknowledged", Type: "select", Options: web.Labelled("", "any",
-			"true", "acknowledged", "false", "not acknowledged")},
-		{Name: "delivery", Label: "Delivery", Type: "select", Options: web.Labelled("", "any", deliveryFailed, "failed, given up")},
+			"true", "yes", "false", "no")},
+		{Name: "delivery", Label: "Delivery", Type: "select", Options: web.Labelled("", "any", deliveryFailed, "failed", deliveryWaiting, "waiting")},
 		{Name: "category", Label: "Category", Type: "text", Options: categories},
 		{Name: "label", Label: "Label", Type: "text", Options: labels},
 		{Name: "subscription", Label: "Subscription", Type: "text"},
@@ -96,7 +97,7 @@ func (s notificationPages) notifications(c *gin.Context) error {
 	if d.Period.Status() == http.StatusOK {
 		var total int
 		_, severity := attentionFilters(c)
-		d.Searched = severity+web.FilterText(c, "text") != ""
+		d.Searched = severity+web.FilterText(c, "text") != "" || web.FilterText(c, "delivery") == deliveryWaiting
 		var found []domain.Notification
 		if found, total, d.Examined, err = s.findNotifications(c, d.Period); err == nil {
 			d.Notifications, err = s.notificationRows(c, found)
@@ -201,10 +202,13 @@ func describeChange(r domain.Recorded) string {
 	return fmt.Sprintf("%s %s by %s", subject[1], strings.Join(verbs, ", "), strings.TrimPrefix(r.Actor, "user:"))
 }
 
-// matchedRow is a notification in the list. matches says that it has the severity and the text of the filters.
+// matchedRow is a notification in the list. matches says that it has the severity of the filters, and waits if that is asked for.
 type matchedRow struct {
 	domain.Notification
 	matches bool
+	// lacked are the words of the text that its category, labels and sender lack; unseen are those that its description and the first
+	// bytes of its content lack too.
+	lacked, unseen []string
 }
 
 // rowOfNotification returns what a list shows of a notification.
@@ -213,16 +217,37 @@ func rowOfNotification(n *domain.Notification) domain.Notification {
 	return web.CutRow(n)
 }
 
-// matchRow returns a function that makes rows. An empty severity or text matches all notifications. A text matches in any case, in the
-// category, the labels, the sender, the description, and the first bytes of the content, which name the device of a change.
-func matchRow(severity, text string) func(*domain.Notification) matchedRow {
-	text = strings.ToLower(text)
+// matchRow returns a function that makes rows. An empty severity matches all notifications.
+func matchRow(severity string, waiting bool, text string) func(*domain.Notification) matchedRow {
+	words := strings.Fields(strings.ToLower(text))
 	return func(n *domain.Notification) matchedRow {
-		has := func(s string) bool { return strings.Contains(strings.ToLower(s), text) }
-		found := text == "" || has(n.Content[:min(len(n.Content), mostSearched)]) || has(n.Description) || has(n.Sender) ||
-			has(n.Category) || slices.ContainsFunc(n.Labels, has)
-		return matchedRow{rowOfNotification(n), found && (severity == "" || n.Severity == severity)}
+		row := matchedRow{matches: (severity == "" || n.Severity == severity) && (!waiting || n.Open > 0)}
+		if row.matches {
+			row.lacked = lackedBy(words, append(slices.Clone(n.Labels), n.Category, n.Sender)...)
+			row.unseen = lackedBy(row.lacked, n.Description, n.Content[:min(len(n.Content), mostSearched)])
+		}
+		row.Notification = rowOfNotification(n)
+		return row
 	}
+}
+
+// lackedBy returns the words that none of some texts has, in lower or upper case.
+func lackedBy(words []string, texts ...string) []string {
+	if len(words) == 0 {
+		return nil
+	}
+	all := strings.ToLower(strings.Join(texts, "\n"))
+	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return strings.Contains(all, w) })
+}
+
+// hasText reports whether what the list shows of a notification has all words of the text: of the change of a device, its title.
+func (s notificationPages) hasText(ctx context.Context, row matchedRow) bool {
+	if len(row.lacked) > 0 {
+		if title, _ := titleOfChange(ctx, s.changes, row.Cause); title != "" {
+			return len(lackedBy(row.lacked, title)) == 0
+		}
+	}
+	return len(row.unseen) == 0
 }
 
 func (s notificationPages) findNotifications(c *gin.Context, during web.Period) (found []domain.Notification, total, examined int, err error) {
@@ -232,21 +257,21 @@ func (s notificationPages) findNotifications(c *gin.Context, during web.Period) 
 	}
 	attention, severity := attentionFilters(c)
 	filters = append(filters, attention...)
-	text := web.FilterText(c, "text")
+	waiting, text := web.FilterText(c, "delivery") == deliveryWaiting, web.FilterText(c, "text")
 	for examined < mostExamined && len(found) < web.PageRows {
 		page := domain.Page{Offset: web.Offset(c) + examined, Limit: web.PageRows - len(found)}
-		rows, n, err := web.List(s.Memory(c), s.notes, entities.Notifications, page, filters, matchRow(severity, text))
+		rows, n, err := web.List(s.Memory(c), s.notes, entities.Notifications, page, filters, matchRow(severity, waiting, text))
 		if err != nil {
 			return nil, 0, 0, err
 		}
 		total = n
 		examined += len(rows)
 		for _, row := range rows {
-			if row.matches {
+			if row.matches && s.hasText(c.Request.Context(), row) {
 				found = append(found, row.Notification)
 			}
 		}
-		if severity+text == "" || len(rows) == 0 || web.Offset(c)+examined >= total {
+		if severity+text == "" && !waiting || len(rows) == 0 || web.Offset(c)+examined >= total {
 			break
 		}
 	}
@@ -286,7 +311,8 @@ func (s notificationPages) acknowledgeShown(c *gin.Context) error {
 		return s.ShowError(c, http.StatusUnprocessableEntity, text)
 	}
 	a := s.Call(c, notificationsService, http.MethodPut, web.APIPath("notification/acknowledge/ids/", strings.Join(ids, ",")), nil)
-	return s.Finish(c, a, "/notifications?ack=false", "Acknowledged: %d.", len(ids))
+	back, _ := web.BackTo(c, "/notifications")
+	return s.Finish(c, a, back, "Acknowledged: %d.", len(ids))
 }
 
 var notificationInputs = web.Inputs[domain.Notification]{

@@ -173,7 +173,7 @@ func (i *Identities) submit(ctx context.Context, actor string, c domain.Command)
 	if err := access.StillLoggedIn(ctx); err != nil {
 		return err
 	}
-	stamp := domain.Stamp{EventID: uuid.NewString(), At: i.now(), Actor: actor, By: access.Sender(ctx), Origin: "internal"}
+	stamp := domain.Stamp{EventID: uuid.NewString(), At: i.now(), Actor: actor, By: access.Sender(ctx), Origin: access.Origin(ctx)}
 	outcomes, err := i.Submit(ctx, domain.Request{Stamp: stamp, Command: c})
 	if err != nil {
 		return err

@@ -1,10 +1,13 @@
 package logs
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -49,6 +52,7 @@ func Detail(w domain.Wire) string {
 		Value   json.RawMessage `json:"value"`
 		Issued  uint64          `json:"issued"`
 		Status  int             `json:"status"`
+		Values  json.RawMessage `json:"values"`
 	}
 	if json.Unmarshal(w.Data, &e) != nil {
 		return ""
@@ -60,6 +64,8 @@ func Detail(w domain.Wire) string {
 		return fmt.Sprintf("  %s %s answered %d", shownText(e.Command), shownValue(e.Value), e.Status)
 	case e.Command != "":
 		return fmt.Sprintf("  %s %s", shownText(e.Command), shownValue(e.Value))
+	case eventlog.VerbOf(w.Type) == "retention.set":
+		return "  " + settingsText(e.Values)
 	}
 	if len(e.Changed)+len(e.Changes) == 0 {
 		return ""
@@ -68,6 +74,19 @@ func Detail(w domain.Wire) string {
 		return "  changed " + strings.Join(e.Changed, ", ")
 	}
 	return "  " + changesText(e.Changes)
+}
+
+// settingsText returns the settings of retention in an event, such as readings-max-age: 30d.
+func settingsText(data json.RawMessage) string {
+	var values map[string]string
+	if json.Unmarshal(data, &values) != nil {
+		return ""
+	}
+	texts := []string{}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		texts = append(texts, name+": "+cmp.Or(shownText(values[name]), "as configured"))
+	}
+	return strings.Join(texts, ", ")
 }
 
 const (

@@ -142,7 +142,7 @@ func (l *limits) Set(ctx context.Context, actor string, values map[string]string
 	if _, err := config.WithRetention(p.Config, all); err != nil {
 		return err
 	}
-	stamp := domain.Stamp{EventID: uuid.NewString(), At: p.Now(), Actor: actor, By: access.Sender(ctx), Origin: "internal"}
+	stamp := domain.Stamp{EventID: uuid.NewString(), At: p.Now(), Actor: actor, By: access.Sender(ctx), Origin: access.Origin(ctx)}
 	outcomes, err := p.Node.Changes.Appender.Submit(ctx, domain.Request{Stamp: stamp, Command: domain.SetRetention{Values: values}})
 	if err == nil {
 		err = outcomes[0].Err

@@ -15,7 +15,7 @@ import (
 var otherWords = []string{
 	`"response":"subscriber ok"`, `"response":"200 OK"`,
 	`"response":"fail to send the HTTP request -\u003e Post \"http://127.0.0.1:1/x\": dial tcp 127.0.0.1:1: connect: connection refused"`,
-	`"response":"no answer from 127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused"`,
+	`"response":"no answer from 127.0.0.1:1: connect: connection refused"`,
 	`"response":"fail to create http request -\u003e create new request occurs error -\u003e parse \"http://127.0.0.1:RECEIVERhook/noslash\": invalid port \":RECEIVERhook\" after host"`,
 	`"response":"answered 404 Not Found (answers of this machine are not shown)"`, // with the slash put in front
 }

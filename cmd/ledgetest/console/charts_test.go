@@ -127,8 +127,9 @@ func TestConsoleCharts(t *testing.T) {
 			t.Errorf("%s: got %d without %q", path, page.StatusCode, want)
 		}
 	}
-	if page := viewer.Get("/devices/hall-1/chart?from=yesterday"); page.StatusCode != http.StatusUnprocessableEntity {
-		t.Errorf("a wrong time: got %d", page.StatusCode)
+	page := viewer.Get("/devices/hall-1/chart?resource=people&from=yesterday")
+	if page.StatusCode != http.StatusUnprocessableEntity || strings.Contains(page.Text, "Choose a resource") {
+		t.Errorf("a wrong time: got %d, or the page asks for the resource that is chosen", page.StatusCode)
 	}
 	if page := viewer.Get("/devices/nosuch/chart"); page.StatusCode != http.StatusNotFound {
 		t.Errorf("no such device: got %d", page.StatusCode)

@@ -302,7 +302,7 @@ func TestConsoleNotifications(t *testing.T) {
 		}
 	}
 	ledgetest.Want(c.Get("/notifications?category=fire"), t, http.StatusOK, "alert(1)") // its content
-	ledgetest.Want(c.Get("/notifications?text=ALERT"), t, http.StatusOK, at, "this page searched 1, and 1 matches")
+	ledgetest.Want(c.Get("/notifications?text=ALERT"), t, http.StatusOK, at, "<caption>1 of 1 notification, ")
 	ledgetest.Want(c.Get("/notifications?text=nosuch"), t, http.StatusOK, "No notification matches.", "Show all notifications")
 	ledgetest.Want(c.Get("/notifications?from=yesterday"), t, http.StatusUnprocessableEntity, "f-from-error", "Write the time as")
 	ledgetest.Want(c.Post(at+"/acknowledge", nil), t, http.StatusSeeOther)
@@ -329,6 +329,56 @@ func TestConsoleNotifications(t *testing.T) {
 	ledgetest.Want(viewer.Post(at+"/delete", nil), t, http.StatusForbidden)
 	ledgetest.Want(c.Post(at+"/delete", nil), t, http.StatusSeeOther)
 	ledgetest.Want(c.Get(at), t, http.StatusNotFound)
+}
+
+// TestConsoleSearch finds notifications by the words that the list shows, and by their waiting messages. Who acknowledges some of them is
+// led back to the same search.
+func TestConsoleSearch(t *testing.T) {
+	t.Parallel()
+	p := ledgetest.Start(t, t.TempDir())
+	c := p.NewRole(t, domain.Operator)
+	p.AddDevice("hall")
+	p.PostJSON(http.MethodPost, p.Notifications+"/api/v2/subscription", `[{"apiVersion":"v2","subscription":{"name":"gate","receiver":"porter","adminState":"UNLOCKED",
+		"categories":["DEVICE_CHANGED"],"channels":[{"type":"REST","host":"127.0.0.1","port":1,"path":"/alarm","httpMethod":"POST"}]}}]`, http.StatusCreated)
+	for _, state := range []string{"LOCKED", "UNLOCKED"} {
+		ledgetest.Want(c.Post("/devices/hall/state", url.Values{"state": {state}}), t, http.StatusSeeOther)
+	}
+	p.PostJSON(http.MethodPost, p.Notifications+"/api/v2/notification", `[{"apiVersion":"v2","notification":{"category":"note","content":"the hall is UNLOCKED","sender":"porter","severity":"CRITICAL"}}]`, http.StatusCreated)
+	ledgetest.Until(t, "the notifications", func() bool {
+		return strings.Contains(c.Get("/notifications?delivery=waiting").Text, "<caption>2 of 3 ")
+	})
+	for query, want := range map[string]int{
+		"text=hall":                      3,
+		"text=unlocked":                  2, // one is a note; the data of the locking has UNLOCKED too
+		"text=hall+unlocked+by":          1,
+		"text=test-operator+LOCKED":      2,
+		"text=porter+hall":               1,
+		"text=device-rest":               0, // is in the data of changes, which the list does not show
+		"text=hall&severity=CRITICAL":    1,
+		"text=note&delivery=waiting":     0,
+		"delivery=waiting&ack=false":     2,
+		"text=unlocked+hall&ack=true":    0,
+		"text=hall+DEVICE_CHANGED+loc":   2,
+		"text=hall&category=note":        1,
+		"text=hall&subscription=gate":    2,
+		"delivery=failed&severity=MINOR": 0,
+	} {
+		if rows := strings.Count(c.Get("/notifications?"+query).Text, `<th scope="row">`); rows != want {
+			t.Errorf("%s finds %d notifications, want %d", query, rows, want)
+		}
+	}
+	const search = "/notifications?ack=false&severity=CRITICAL"
+	page := c.Get(search).Text
+	ids := regexp.MustCompile(`name="id" value="([^"]+)"`).FindAllStringSubmatch(page, -1)
+	if len(ids) != 1 || !strings.Contains(page, `name="back" value="`+html.EscapeString(search)) {
+		t.Fatalf("the form has %d notifications, or does not know its search:\n%s", len(ids), page)
+	}
+	for back, want := range map[string]string{search: search, "": "/notifications", "//elsewhere/notifications?a": "/notifications", "/devices?q=a": "/notifications"} {
+		got := c.Post("/notifications/+acknowledge", url.Values{"id": {ids[0][1]}, "back": {back}})
+		if got.StatusCode != http.StatusSeeOther || got.Header.Get("Location") != want {
+			t.Errorf("back to %q: %s, to %q, want %q", back, got.Status, got.Header.Get("Location"), want)
+		}
+	}
 }
 
 func TestConsoleServicesAndWatchers(t *testing.T) {

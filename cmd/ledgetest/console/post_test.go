@@ -44,4 +44,10 @@ func TestConsolePostTo(t *testing.T) {
 		}
 		ledgetest.Want(c.Get("/readings?device=hall-1&resource="+resource), t, http.StatusOK, "2 readings")
 	}
+	const locked = "The device is LOCKED, and refuses values"
+	if strings.Contains(c.Get("/devices/hall-1").Text, locked) {
+		t.Error("the page calls an unlocked device LOCKED")
+	}
+	p.PostJSON(http.MethodPatch, p.Metadata+"/api/v2/device", `[{"apiVersion":"v2","device":{"name":"hall-1","adminState":"LOCKED"}}]`, http.StatusOK)
+	ledgetest.Want(c.Get("/devices/hall-1"), t, http.StatusOK, locked)
 }

@@ -79,6 +79,11 @@ var scriptResults = []struct{ call, want string }{
 	{`ledge.forms.wordsBefore("so", true)`, `""`},
 	{`ledge.forms.wordsBefore("pump is:do", false)`, `"pump "`},
 	{`ledge.forms.hasWords("The Interval of resends", "RESENDS int")`, `true`},
+	{`Object.values(ledge.forms.urlParts("https://till:8443/in?a=b"))`, `["https","till","8443","/in?a=b"]`},
+	{`Object.values(ledge.forms.urlParts(" HTTP://till/ "))`, `["http","till","80",""]`},
+	{`Object.values(ledge.forms.urlParts("http://[::1]/in"))`, `["http","::1","80","/in"]`},
+	{`Object.values(ledge.forms.urlParts("mqtt://broker"))`, `["mqtt","broker","",""]`},
+	{`["till", "till:9", "http://", "http://u:p@till", "http://till#in"].map(ledge.forms.urlParts)`, `[null,null,null,null,null]`},
 	{`ledge.forms.hasWords("The Interval of resends", "interval mail")`, `false`},
 	{`ledge.forms.hasWords("anything", "")`, `true`},
 

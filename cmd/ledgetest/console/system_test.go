@@ -133,6 +133,9 @@ func TestConsoleRetention(t *testing.T) {
 	}
 	apply.Set("readings-retention", "*.*.* count=2")
 	ledgetest.Want(c.Post("/system/retention", apply), t, http.StatusSeeOther)
+	set := c.Get("/ledger?kind=retention")
+	ledgetest.Want(set, t, http.StatusOK, "readings-max-age: 60d")
+	ledgetest.Want(c.Get("/ledger/changes/"+ledgerRowsOf(set.Text)[0]), t, http.StatusOK, "<dt>From</dt><dd>127.0.0.1:")
 	ledgetest.Await(p, "the removal of three readings", func() bool {
 		return strings.Contains(p.Call(http.MethodGet, p.CoreData+"/api/v2/reading/all?limit=1", "", "").Body, `"totalCount":2`)
 	})

@@ -93,6 +93,28 @@
     });
   });
 
+  // urlParts returns the parts of a URL, with the port of its scheme; null if the text is not a URL of a host.
+  function urlParts(text) {
+    var u, ports = { "http:": "80", "https:": "443" };
+    try { u = new URL(text.trim()); } catch (err) { return null; }
+    if (!/^\s*[a-z]+:\/\//i.test(text) || !u.hostname || u.username || u.password || u.hash) { return null; }
+    return {
+      scheme: u.protocol.slice(0, -1), host: u.hostname.replace(/^\[|\]$/g, ""), port: u.port || ports[u.protocol] || "",
+      path: (u.pathname + u.search).replace(/^\/$/, "")
+    };
+  }
+
+  // A URL as the host of a channel fills the inputs of its scheme, host, port and path.
+  document.addEventListener("change", function (e) {
+    var name = e.target.name || "", parts = /\.host$/.test(name) && urlParts(e.target.value);
+    var input = function (part) { return e.target.form.elements[name.replace(/host$/, part)]; };
+    var scheme = parts && input("scheme");
+    if (!scheme || !Array.from(scheme.options).some(function (o) { return o.value === parts.scheme; })) { return; }
+    Object.keys(parts).forEach(function (part) {
+      if (parts[part] && input(part)) { input(part).value = parts[part]; }
+    });
+  });
+
   // hasWords reports whether a text has each of some words, in lower or upper case.
   function hasWords(text, words) {
     text = text.toLowerCase();
@@ -125,5 +147,5 @@
   });
   ledge.onPage(countFilters);
 
-  ledge.forms = { isChanged: isChanged, wordsBefore: wordsBefore, hasWords: hasWords };
+  ledge.forms = { isChanged: isChanged, wordsBefore: wordsBefore, hasWords: hasWords, urlParts: urlParts };
 })(window.ledge = window.ledge || {});

@@ -47,7 +47,7 @@ func (s gate) session(c *gin.Context) {
 // setUser has a request sent by a user, as long as the user is logged in.
 func (s gate) setUser(c *gin.Context, u domain.User) {
 	c.Set("user", u)
-	c.Request = c.Request.WithContext(access.WithLogin(c.Request.Context(), u.Identity(), func() error {
+	c.Request = c.Request.WithContext(access.WithLogin(c.Request.Context(), u.Identity(), c.Request.RemoteAddr, func() error {
 		if _, ok := s.Sessions.userNow(c); !ok {
 			return domain.Errorf(domain.Unauthenticated, "the session ended while the request was under way; log in again and repeat it")
 		}

@@ -37,6 +37,15 @@ func Offset(c *gin.Context) int {
 	return min(max(n, 0), mostOffset)
 }
 
+// BackTo returns the address of a list, with the query that the form has as back if that is an address of the list.
+func BackTo(c *gin.Context, list string) (address string, query url.Values) {
+	u, err := url.Parse(c.PostForm("back"))
+	if err != nil || u.Path != list || u.Host != "" || u.RawQuery == "" {
+		return list, nil
+	}
+	return list + "?" + u.RawQuery, u.Query()
+}
+
 // PagerOf describes the rows from offset on. examined is how many entries the page has searched.
 func PagerOf(c *gin.Context, total, examined int) Pager {
 	at := Offset(c)
