@@ -27,7 +27,7 @@ type login struct {
 	still  func() error
 }
 
-// Origin is where a change with the context comes from, as events name it: the network address of [WithLogin], or internal.
+// Origin is the origin of a change with the context, as events name it: the network address of [WithLogin], or internal.
 func Origin(ctx context.Context) string {
 	if l, ok := ctx.Value(loginKey{}).(login); ok {
 		return l.origin

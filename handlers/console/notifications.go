@@ -80,7 +80,8 @@ func notificationFilters(q url.Values, categories, labels []web.Option) []web.Fi
 			domain.StatusNew, "new", domain.StatusProcessed, "processed", domain.StatusEscalated, "escalated")},
 		{Name: "ack", Label: "Acknowledged", Type: "select", Options: web.Labelled("", "any",
 			"true", "yes", "false", "no")},
-		{Name: "delivery", Label: "Delivery", Type: "select", Options: web.Labelled("", "any", deliveryFailed, "failed", deliveryWaiting, "waiting")},
+		{Name: "delivery", Label: "Delivery", Type: "select", Options: web.Labelled("", "any",
+			deliveryFailed, "failed", deliveryWaiting, "waiting")},
 		{Name: "category", Label: "Category", Type: "text", Options: categories},
 		{Name: "label", Label: "Label", Type: "text", Options: labels},
 		{Name: "subscription", Label: "Subscription", Type: "text"},
@@ -206,8 +207,8 @@ func describeChange(r domain.Recorded) string {
 type matchedRow struct {
 	domain.Notification
 	matches bool
-	// lacked are the words of the text that its category, labels and sender lack; unseen are those that its description and the first
-	// bytes of its content lack too.
+	// lacked are words of the text that are not in its category, labels or sender; unseen are not in its description either, or in the
+	// first bytes of its content.
 	lacked, unseen []string
 }
 
@@ -240,7 +241,7 @@ func lackedBy(words []string, texts ...string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return strings.Contains(all, w) })
 }
 
-// hasText reports whether what the list shows of a notification has all words of the text: of the change of a device, its title.
+// hasText reports whether the row of a notification has all words of the text. The row of a device's change shows its title.
 func (s notificationPages) hasText(ctx context.Context, row matchedRow) bool {
 	if len(row.lacked) > 0 {
 		if title, _ := titleOfChange(ctx, s.changes, row.Cause); title != "" {

@@ -256,8 +256,8 @@ func TestConsoleKindsKeepTexts(t *testing.T) {
 			t.Errorf("back at REST, %s is %q, want %q", id, got, want)
 		}
 	}
-	ask[bool](b, `(host => { host.value = "https://till:8443/in?a=b"; host.dispatchEvent(new Event("change", {bubbles: true})); return true; })(
-		document.getElementById("f-channels-0--host"))`)
+	ask[bool](b, `document.getElementById("f-channels-0--host").value = "https://till:8443/in?a=b", true`)
+	ask[bool](b, `document.getElementById("f-channels-0--host").dispatchEvent(new Event("change", {bubbles: true}))`)
 	for id, want := range map[string]string{"scheme": "https", "host": "till", "port": "8443", "path": "/in?a=b"} {
 		if got := value("f-channels-0--" + id); got != want {
 			t.Errorf("after a URL was entered as host, %s is %q, want %q", id, got, want)

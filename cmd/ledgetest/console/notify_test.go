@@ -331,19 +331,21 @@ func TestConsoleNotifications(t *testing.T) {
 	ledgetest.Want(c.Get(at), t, http.StatusNotFound)
 }
 
-// TestConsoleSearch finds notifications by the words that the list shows, and by their waiting messages. Who acknowledges some of them is
-// led back to the same search.
+// TestConsoleSearch finds notifications by the words that the list shows, and by their waiting messages. An acknowledgement leads back to
+// the same search.
 func TestConsoleSearch(t *testing.T) {
 	t.Parallel()
 	p := ledgetest.Start(t, t.TempDir())
 	c := p.NewRole(t, domain.Operator)
 	p.AddDevice("hall")
-	p.PostJSON(http.MethodPost, p.Notifications+"/api/v2/subscription", `[{"apiVersion":"v2","subscription":{"name":"gate","receiver":"porter","adminState":"UNLOCKED",
-		"categories":["DEVICE_CHANGED"],"channels":[{"type":"REST","host":"127.0.0.1","port":1,"path":"/alarm","httpMethod":"POST"}]}}]`, http.StatusCreated)
+	p.PostJSON(http.MethodPost, p.Notifications+"/api/v2/subscription", `[{"apiVersion":"v2","subscription":{"name":"gate",
+		"receiver":"porter","adminState":"UNLOCKED","categories":["DEVICE_CHANGED"],
+		"channels":[{"type":"REST","host":"127.0.0.1","port":1,"path":"/alarm","httpMethod":"POST"}]}}]`, http.StatusCreated)
 	for _, state := range []string{"LOCKED", "UNLOCKED"} {
 		ledgetest.Want(c.Post("/devices/hall/state", url.Values{"state": {state}}), t, http.StatusSeeOther)
 	}
-	p.PostJSON(http.MethodPost, p.Notifications+"/api/v2/notification", `[{"apiVersion":"v2","notification":{"category":"note","content":"the hall is UNLOCKED","sender":"porter","severity":"CRITICAL"}}]`, http.StatusCreated)
+	p.PostJSON(http.MethodPost, p.Notifications+"/api/v2/notification", `[{"apiVersion":"v2","notification":{"category":"note",
+		"content":"the hall is UNLOCKED","sender":"porter","severity":"CRITICAL"}}]`, http.StatusCreated)
 	ledgetest.Until(t, "the notifications", func() bool {
 		return strings.Contains(c.Get("/notifications?delivery=waiting").Text, "<caption>2 of 3 ")
 	})
@@ -373,7 +375,8 @@ func TestConsoleSearch(t *testing.T) {
 	if len(ids) != 1 || !strings.Contains(page, `name="back" value="`+html.EscapeString(search)) {
 		t.Fatalf("the form has %d notifications, or does not know its search:\n%s", len(ids), page)
 	}
-	for back, want := range map[string]string{search: search, "": "/notifications", "//elsewhere/notifications?a": "/notifications", "/devices?q=a": "/notifications"} {
+	const all = "/notifications"
+	for back, want := range map[string]string{search: search, "": all, "//elsewhere/notifications?a": all, "/devices?q=a": all} {
 		got := c.Post("/notifications/+acknowledge", url.Values{"id": {ids[0][1]}, "back": {back}})
 		if got.StatusCode != http.StatusSeeOther || got.Header.Get("Location") != want {
 			t.Errorf("back to %q: %s, to %q, want %q", back, got.Status, got.Header.Get("Location"), want)

@@ -48,6 +48,7 @@ func TestConsolePostTo(t *testing.T) {
 	if strings.Contains(c.Get("/devices/hall-1").Text, locked) {
 		t.Error("the page calls an unlocked device LOCKED")
 	}
-	p.PostJSON(http.MethodPatch, p.Metadata+"/api/v2/device", `[{"apiVersion":"v2","device":{"name":"hall-1","adminState":"LOCKED"}}]`, http.StatusOK)
+	p.PostJSON(http.MethodPatch, p.Metadata+"/api/v2/device",
+		`[{"apiVersion":"v2","device":{"name":"hall-1","adminState":"LOCKED"}}]`, http.StatusOK)
 	ledgetest.Want(c.Get("/devices/hall-1"), t, http.StatusOK, locked)
 }
