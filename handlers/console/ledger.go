@@ -99,7 +99,7 @@ const (
 	// ledgerRows is how many events a page lists.
 	ledgerRows = 50
 	// mostLookedAt bounds the events that one request of the ledger reads, and mostLookedBytes the size of them in bytes.
-	mostLookedAt    = 2000
+	mostLookedAt    = 1500
 	mostLookedBytes = 256 << 20
 )
 

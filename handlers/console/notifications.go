@@ -21,7 +21,7 @@ import (
 const (
 	// mostExamined bounds the notifications that a page looks at to find those with a severity, a text or waiting messages, which have no
 	// index. For a text it reads the event of a device's change.
-	mostExamined = 500
+	mostExamined = 250
 	// mostSearched bounds the part of a notification's content in which a text is looked for, in bytes.
 	mostSearched = 4 << 10
 	// mostCounted bounds the transmissions of a notification that the list reads to count the messages that reached nobody. One of more
