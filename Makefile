@@ -60,7 +60,7 @@ growth: build ## count the steps of requests with n, 2n and 4n parts: none may g
 race: build ## run the tests with the race detector
 	TEST_LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) test -pgo=off -race -timeout 60m ./...
 
-# Lint and test compile the libraries in one way (no cgo, -pgo=off), so once: from an empty cache half the time and half the disk.
+# Lint and test compile the libraries in one way (no cgo, -pgo=off), so once. From an empty cache, go vet takes half the time and half the disk.
 lint: export CGO_ENABLED = 0
 lint: export GOFLAGS = -pgo=off
 lint: ## vet, format and lint; count what makes text hard to read

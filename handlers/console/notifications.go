@@ -97,10 +97,8 @@ func (s notificationPages) notifications(c *gin.Context) error {
 	var err error
 	if d.Period.Status() == http.StatusOK {
 		var total int
-		_, severity := attentionFilters(c)
-		d.Searched = severity+web.FilterText(c, "text") != "" || web.FilterText(c, "delivery") == deliveryWaiting
 		var found []domain.Notification
-		if found, total, d.Examined, err = s.findNotifications(c, d.Period); err == nil {
+		if found, total, err = s.findNotifications(c, &d); err == nil {
 			d.Notifications, err = s.notificationRows(c, found)
 		}
 		if err != nil {
@@ -251,32 +249,34 @@ func (s notificationPages) hasText(ctx context.Context, row matchedRow) bool {
 	return len(row.unseen) == 0
 }
 
-func (s notificationPages) findNotifications(c *gin.Context, during web.Period) (found []domain.Notification, total, examined int, err error) {
+// findNotifications returns the notifications of a page, and how many the indexes find. It sets d.Searched and d.Examined.
+func (s notificationPages) findNotifications(c *gin.Context, d *notificationsData) (found []domain.Notification, total int, err error) {
 	filters := web.IndexFilters(c, domain.IndexStatus, domain.IndexCategory, domain.IndexLabel, domain.IndexSubscription)
-	if during.Given() {
-		filters = append(filters, domain.Between(during.First.UnixMilli(), during.Last.UnixMilli()))
+	if d.Period.Given() {
+		filters = append(filters, domain.Between(d.Period.First.UnixMilli(), d.Period.Last.UnixMilli()))
 	}
 	attention, severity := attentionFilters(c)
 	filters = append(filters, attention...)
 	waiting, text := web.FilterText(c, "delivery") == deliveryWaiting, web.FilterText(c, "text")
-	for examined < mostExamined && len(found) < web.PageRows {
-		page := domain.Page{Offset: web.Offset(c) + examined, Limit: web.PageRows - len(found)}
+	d.Searched = waiting || severity+text != ""
+	for d.Examined < mostExamined && len(found) < web.PageRows {
+		page := domain.Page{Offset: web.Offset(c) + d.Examined, Limit: web.PageRows - len(found)}
 		rows, n, err := web.List(s.Memory(c), s.notes, entities.Notifications, page, filters, matchRow(severity, waiting, text))
 		if err != nil {
-			return nil, 0, 0, err
+			return nil, 0, err
 		}
 		total = n
-		examined += len(rows)
+		d.Examined += len(rows)
 		for _, row := range rows {
 			if row.matches && s.hasText(c.Request.Context(), row) {
 				found = append(found, row.Notification)
 			}
 		}
-		if severity+text == "" && !waiting || len(rows) == 0 || web.Offset(c)+examined >= total {
+		if !d.Searched || len(rows) == 0 || web.Offset(c)+d.Examined >= total {
 			break
 		}
 	}
-	return found, total, examined, nil
+	return found, total, nil
 }
 
 // attentionFilters are the filters by acknowledgement, by failed delivery and by severity. severity is the one to look for in the rows: the

@@ -256,11 +256,17 @@ func TestConsoleKindsKeepTexts(t *testing.T) {
 			t.Errorf("back at REST, %s is %q, want %q", id, got, want)
 		}
 	}
-	ask[bool](b, `document.getElementById("f-channels-0--host").value = "https://till:8443/in?a=b", true`)
-	ask[bool](b, `document.getElementById("f-channels-0--host").dispatchEvent(new Event("change", {bubbles: true}))`)
-	for id, want := range map[string]string{"scheme": "https", "host": "till", "port": "8443", "path": "/in?a=b"} {
-		if got := value("f-channels-0--" + id); got != want {
-			t.Errorf("after a URL was entered as host, %s is %q, want %q", id, got, want)
+	for _, one := range []struct{ url, scheme, host, port, path string }{
+		{"http://till", "http", "till", "80", "/in"},
+		{"https://till:8443/in?a=b", "https", "till", "8443", "/in?a=b"},
+		{"http://shop/out", "http", "shop", "8443", "/out"}, // the port that is there stays
+	} {
+		ask[bool](b, `document.getElementById("f-channels-0--host").value = "`+one.url+`", true`)
+		ask[bool](b, `document.getElementById("f-channels-0--host").dispatchEvent(new Event("change", {bubbles: true}))`)
+		for id, want := range map[string]string{"scheme": one.scheme, "host": one.host, "port": one.port, "path": one.path} {
+			if got := value("f-channels-0--" + id); got != want {
+				t.Errorf("with the host %s, %s is %q, want %q", one.url, id, got, want)
+			}
 		}
 	}
 }

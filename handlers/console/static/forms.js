@@ -1,5 +1,5 @@
 // Forms of the console: questions before a form is left and before an action that cannot be undone, passwords that are shown, suggestions,
-// filters, and the focus on a chosen channel.
+// URLs of channels, filters, and the focus on a chosen channel.
 (function (ledge) {
   "use strict";
 
@@ -93,23 +93,24 @@
     });
   });
 
-  // urlParts returns the parts of a URL, with the port of its scheme; null if the text is not a URL of a host.
+  // urlParts returns the parts of a URL that it has; null if the text is not a URL of a host.
   function urlParts(text) {
-    var u, ports = { "http:": "80", "https:": "443" };
+    var u;
     try { u = new URL(text.trim()); } catch (err) { return null; }
     if (!/^\s*[a-z]+:\/\//i.test(text) || !u.hostname || u.username || u.password || u.hash) { return null; }
     return {
-      scheme: u.protocol.slice(0, -1), host: u.hostname.replace(/^\[|\]$/g, ""), port: u.port || ports[u.protocol] || "",
+      scheme: u.protocol.slice(0, -1), host: u.hostname.replace(/^\[|\]$/g, ""), port: u.port,
       path: (u.pathname + u.search).replace(/^\/$/, "")
     };
   }
 
-  // A URL as the host of a channel fills the inputs of its scheme, host, port and path.
+  // A URL as the host of a channel fills the inputs of its scheme, host, port and path. A port that was typed stays if the URL has none.
   document.addEventListener("change", function (e) {
     var name = e.target.name || "", parts = /\.host$/.test(name) && urlParts(e.target.value);
     var input = function (part) { return e.target.form.elements[name.replace(/host$/, part)]; };
     var scheme = parts && input("scheme");
     if (!scheme || !Array.from(scheme.options).some(function (o) { return o.value === parts.scheme; })) { return; }
+    parts.port = parts.port || input("port").value || { http: "80", https: "443" }[parts.scheme];
     Object.keys(parts).forEach(function (part) {
       if (parts[part] && input(part)) { input(part).value = parts[part]; }
     });
